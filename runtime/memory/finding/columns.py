@@ -1,0 +1,56 @@
+"""Growing numpy columns, one row an item. Row 0 is empty for ever: it stands for "no neighbour"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_FIELDS: dict[str, str] = {
+    "alive": "bool",
+    "start": "float64",
+    "end": "float64",
+    "tokens": "int32",
+    "length": "float32",
+    "speaker": "int32",
+    "session": "int32",
+    "subject": "int32",
+    "before": "int32",
+    "after": "int32",
+    "by_user": "bool",
+    "standing": "bool",
+}
+
+
+class Columns:
+    """Rows are handed out by `take` and returned by `give`; `view` is a column up to the highest row in use."""
+
+    def __init__(self, vector_size: int = 0) -> None:
+        self._data: dict[str, Array] = {name: np.zeros(64, dtype=kind) for name, kind in _FIELDS.items()}
+        self._free: list[int] = []
+        self.size = 1
+
+    def take(self) -> int:
+        """A zeroed row."""
+        if self._free:
+            return self._free.pop()
+        if self.size == len(self._data["alive"]):
+            for name, column in self._data.items():
+                self._data[name] = np.concatenate([column, np.zeros_like(column)])
+        self.size += 1
+        return self.size - 1
+
+    def give(self, row: int) -> None:
+        """Blank a row and hand it back."""
+        for column in self._data.values():
+            column[row] = 0
+        self._free.append(row)
+
+    def set(self, row: int, **values: float | bool) -> None:
+        for name, value in values.items():
+            self._data[name][row] = value
+
+    def __getitem__(self, name: str) -> Array:
+        return self._data[name][: self.size]

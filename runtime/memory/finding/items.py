@@ -1,0 +1,58 @@
+"""What finding takes and gives: items, hits with the parts of their score, and the outcome of one recall."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing that may be recalled: a fact, or a turn of a conversation.
+
+    `tokens` is what it costs in the context, by the caller's counter (at least 1). `session` joins the turns of one
+    conversation; neighbours are turns that were added one after the other. `by_user` says that the user said it.
+    `subject` and `attribute`, where both are given, say what the item states; a later one of the same pair
+    supersedes it. It is current from `at` until `ended` (None: still).
+    """
+
+    id: str
+    text: str
+    at: datetime
+    tokens: int
+    speaker: str = ""
+    session: str = ""
+    by_user: bool = False
+    subject: str = ""
+    attribute: str = ""
+    ended: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """An item that was chosen, in the order of injection. `parts` sum to `score` before the length penalty."""
+
+    id: str
+    score: float
+    tokens: int
+    parts: dict[str, float] = field(default_factory=dict)
+    superseded_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A high-ranked item that did not go in, with the reason: `too_large` or `superseded`."""
+
+    id: str
+    score: float
+    tokens: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The outcome of one recall: hits in order, what was skipped, and the tokens used (never over the budget)."""
+
+    hits: tuple[Hit, ...]
+    skipped: tuple[Skipped, ...]
+    used: int

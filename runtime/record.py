@@ -1,0 +1,497 @@
+"""The storage protocol: verbs, each one transaction, and the reads.
+
+Two implementations stand in `runtime.store`: SQLite and the in-memory twin; one contract suite runs over
+both. Verbs that decide something in their transaction take a `build` function, called inside it with the
+outcome, which returns the events to commit with it; it must be pure and quick and must not await. Every
+verb of a run is fenced: it raises Fenced when the run is no longer running under this record's owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import datetime
+from typing import Any, Literal, NamedTuple, Protocol
+
+import msgspec
+
+from runtime.events import Entry, Event
+from runtime.facts import Fact, FactWrite, Partition, Shelf, Written
+from runtime.ledger import Admission, Counter, CounterKey, Estimate, ModelPast, Rule
+from runtime.messages import Message
+from runtime.usage import Usage
+
+RunState = Literal["queued", "running", "paused", "completed", "failed", "cancelled", "interrupted"]
+ACTIVE: frozenset[str] = frozenset({"queued", "running", "paused"})
+Effect = Literal["none", "idempotent", "once"]
+
+
+class SessionKey(NamedTuple):
+    """Names a session: ids reach storage exactly as given. `user_id` None is no user, not the empty one."""
+
+    partition: Partition
+    user_id: str | None
+    flow_id: str
+    name: str
+
+
+class RunStart(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run is begun with. `flow` is the document's bytes as run; `flow_path` where they came from."""
+
+    run_id: str
+    session: SessionKey
+    flow_name: str
+    flow_hash: str
+    flow: bytes
+    flow_path: str | None = None
+    kind: Literal["flow", "maintenance"] = "flow"
+    model: str | None = None
+    input: Any = None
+    at: datetime
+
+
+class Claimed(NamedTuple):
+    """A run that is ours. `session_new`: the session was opened with it."""
+
+    run_id: str
+    session_uid: str
+    session_new: bool
+
+
+class CallIntent(msgspec.Struct, frozen=True, kw_only=True):
+    """A call about to be made: the unit of the journal. `key` is node path, visit, item, step and index.
+
+    `counted` is what we count beforehand for this attempt. `rules` govern it; all are admitted in one act.
+    `free`: the model is known to cost nothing. `carries` names the call (key) of this step whose hold this
+    one goes on with (thinker's second): it is not decided again. `hold_for`: how many calls the hold is for.
+    """
+
+    run_id: str
+    key: str
+    attempt: int = 1
+    node_id: str | None = None
+    step: int | None = None
+    kind: Literal["model", "tool"] = "model"
+    purpose: str = "main"
+    model: str | None = None
+    provider: str | None = None
+    effect: Effect = "none"
+    rules: tuple[Rule, ...] = ()
+    counted: Estimate = Estimate(0, 0)
+    free: bool = False
+    carries: str | None = None
+    hold_for: int = 1
+    at: datetime
+
+
+class CallOpened(NamedTuple):
+    """The call may go out; it is `call_id` in the ledger."""
+
+    call_id: int
+    admission: Admission
+    counters: tuple[Counter, ...]
+    entries: tuple[Entry, ...]
+
+
+class CallDone(NamedTuple):
+    """The call was finished before (in an earlier life of the run): its stored result."""
+
+    call_id: int
+    result: Any
+
+
+class CallHeld(NamedTuple):
+    """The call is not admitted: `admission` is Refused or Blocked. A blocked one keeps `ticket`, its place
+    in the order of arrival, and asks again with it."""
+
+    admission: Admission
+    counters: tuple[Counter, ...]
+    entries: tuple[Entry, ...]
+    ticket: int | None = None
+
+
+class CallClose(msgspec.Struct, frozen=True, kw_only=True):
+    """How a call ended. `usage` and `cost` as recorded in the ledger; `cost` None is unknown.
+
+    `state`: `done` keeps `result` for ever; `failed` was billed but gave nothing. `estimated`: the usage is
+    our own count. `keep_hold`: another call of this step goes on with the hold.
+    """
+
+    call_id: int
+    run_id: str
+    state: Literal["done", "failed"] = "done"
+    result: Any = None
+    usage: Usage = Usage()
+    cost: int | None = 0
+    cost_source: str = "unknown"
+    price: dict[str, Any] | None = None
+    estimated: bool = False
+    request_id: str | None = None
+    keep_hold: bool = False
+    at: datetime
+
+
+class Settled(NamedTuple):
+    """The counters after the call, in the order of its rules, and the committed events.
+
+    `over_estimate`: the call used more than it was estimated at.
+    """
+
+    counters: tuple[Counter, ...]
+    over_estimate: bool
+    entries: tuple[Entry, ...]
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """What one agent node adds to the session's history when its run completes."""
+
+    node_id: str
+    messages: tuple[Message, ...]
+
+
+class RunEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run ended."""
+
+    run_id: str
+    state: Literal["completed", "failed", "cancelled", "interrupted"]
+    outputs: dict[str, Any] = {}
+    error: dict[str, Any] | None = None
+    turns: tuple[Turn, ...] = ()
+    at: datetime
+
+
+class RunTotals(NamedTuple):
+    """What a run has used so far, from the ledger. `unknown` counts calls without a known cost."""
+
+    usage: Usage
+    cost: int
+    unknown: int
+
+
+class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of the ledger, never edited.
+
+    `kind`: hold, settle, release, correct, raise or reset. `cost` None: unknown. `pots` are the budgets the
+    row counts in. Money in nano-dollars.
+    """
+
+    id: int
+    at: datetime
+    kind: str
+    partition: str
+    user_id: str | None = None
+    session_uid: str | None = None
+    run_id: str | None = None
+    flow_id: str | None = None
+    node_id: str | None = None
+    step: int | None = None
+    call_id: int | None = None
+    attempt: int = 1
+    purpose: str | None = None
+    model: str | None = None
+    provider: str | None = None
+    request_id: str | None = None
+    usage: Usage = Usage()
+    cost: int | None = None
+    cost_source: str | None = None
+    price: dict[str, Any] | None = None
+    estimated: bool = False
+    status: str | None = None
+    pots: tuple[str, ...] = ()
+    amount: int | None = None
+    actor: str | None = None
+    reason: str | None = None
+
+
+class LedgerFilter(NamedTuple):
+    """Which rows; every field that is set must match. Times are half-open: since <= at < until."""
+
+    partition: Partition = "real"
+    user_id: str | None = None
+    flow_id: str | None = None
+    session_uid: str | None = None
+    run_id: str | None = None
+    model: str | None = None
+    purpose: str | None = None
+    pot: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+class SpendLine(NamedTuple):
+    """A sum over settled and corrected rows of one group; `unknown` counts rows without a known cost."""
+
+    group: tuple[str | None, ...]
+    calls: int
+    usage: Usage
+    cost: int
+    unknown: int
+    estimated: int
+
+
+class CounterLine(NamedTuple):
+    """A counter with its key, as stored."""
+
+    key: CounterKey
+    counter: Counter
+
+
+class SessionLine(NamedTuple):
+    """A session in a list. `state` is that of its newest run."""
+
+    uid: str
+    partition: str
+    user_id: str | None
+    flow_id: str
+    flow_name: str
+    name: str
+    opened_at: datetime
+    last_at: datetime
+    runs: int
+    state: str
+    events: int
+    usage: Usage
+    cost: int
+    unknown: int
+
+
+class RunLine(NamedTuple):
+    """A run as stored."""
+
+    run_id: str
+    session_uid: str
+    partition: str
+    user_id: str | None
+    flow_id: str
+    flow_name: str
+    flow_hash: str
+    kind: str
+    state: str
+    model: str | None
+    input: Any
+    outputs: dict[str, Any]
+    error: dict[str, Any] | None
+    queued_at: datetime
+    finished_at: datetime | None
+
+
+class SessionFilter(NamedTuple):
+    """Which sessions. `text` is found in names, ids and flow names. `before` pages: older than that time."""
+
+    partition: Partition = "real"
+    user_id: str | None = None
+    flow_id: str | None = None
+    name: str | None = None
+    state: str | None = None
+    text: str | None = None
+    before: datetime | None = None
+    limit: int = 50
+
+
+class LimitChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A raise or a reset of one counter by a named person.
+
+    `action` `raise`: the limit becomes `amount` (for this period, or `for_good`). `reset`: the counter
+    starts from 0 now; no row changes.
+    """
+
+    action: Literal["raise", "reset"]
+    key: CounterKey
+    budget: str
+    amount: int | None = None
+    for_good: bool = False
+    actor: str
+    reason: str
+    at: datetime
+
+
+class OrphanCall(NamedTuple):
+    """A call whose owner died, charged at its estimate."""
+
+    key: str
+    node_id: str | None
+    step: int | None
+    purpose: str
+    estimate: Estimate
+
+
+class Interrupted(NamedTuple):
+    """A run that was found without an owner and ended so."""
+
+    run_id: str
+    session_uid: str
+    orphans: tuple[OrphanCall, ...]
+
+
+BuildAdmission = Callable[[Admission, tuple[Counter, ...]], Sequence[Event]]
+BuildSettled = Callable[[tuple[Counter, ...], bool], Sequence[Event]]
+BuildWritten = Callable[[Written], Sequence[Event]]
+BuildFinish = Callable[[RunTotals], Sequence[Event]]
+
+
+class Record(Protocol):
+    """What every store does. Times given are UTC; money is nano-dollars; lists are in a documented order."""
+
+    # -- life
+
+    async def open(self) -> None:
+        """Connect, create or migrate the database, register this process as an owner, end dead owners'
+        runs (see `reap`). Raises StoreError with a remedy."""
+        ...
+
+    async def close(self) -> None:
+        """Finish what is under way and let go."""
+        ...
+
+    async def reap(self) -> list[Interrupted]:
+        """End the runs of owners that died: their open calls are settled at their estimates, never
+        released, their waiters leave, the run is `interrupted` with its events."""
+        ...
+
+    # -- runs
+
+    async def claim(self, start: RunStart, events: Sequence[Event]) -> tuple[Claimed, tuple[Entry, ...]]:
+        """Begin a run in state `running` under this owner. A new session gets its `session.opened` first."""
+        ...
+
+    async def append(self, run_id: str, events: Sequence[Event]) -> tuple[Entry, ...]:
+        """Put events on the run's session timeline."""
+        ...
+
+    async def open_call(
+        self, intent: CallIntent, before: Sequence[Event], build: BuildAdmission, *, ticket: int | None = None
+    ) -> CallOpened | CallHeld | CallDone:
+        """Decide, hold and open in one transaction, committed durably. `before` (what the run has said
+        since its last commit) is put on the timeline whatever the outcome, then what `build` returns."""
+        ...
+
+    async def leave_queue(self, ticket: int) -> None:
+        """A waiting call gives up its place."""
+        ...
+
+    async def wait_settled(self, timeout_s: float) -> bool:
+        """Wait until some hold was settled or released, here or in another process; False: nothing yet."""
+        ...
+
+    async def close_call(self, close: CallClose, build: BuildSettled) -> Settled:
+        """Record usage and result and settle the hold, in one transaction, committed durably. It never
+        fails for lack of budget. If the run was fenced off meanwhile, the usage is still recorded: as a
+        `correct` row where the call was settled at its estimate; then Fenced is raised."""
+        ...
+
+    async def release_call(
+        self, call_id: int, run_id: str, at: datetime, events: Sequence[Event]
+    ) -> tuple[Entry, ...]:
+        """The call used nothing: its hold is free again."""
+        ...
+
+    async def finish(self, end: RunEnd, before: Sequence[Event], build: BuildFinish) -> tuple[Entry, ...]:
+        """End a run. On `completed` its turns become history. Holds that are still open are settled at
+        their estimates."""
+        ...
+
+    # -- facts and limits
+
+    async def write_fact(
+        self, shelf: Shelf, write: FactWrite, at: datetime, build: BuildWritten, *, run_id: str | None
+    ) -> tuple[Written, tuple[Entry, ...]]:
+        """Write one fact by the rules of SPEC 6: the same value counts up `seen`; a tainted write to an
+        untainted key becomes a `conflict` beside it; `expect_version` raises Conflict when it moved on.
+        Without a run its events go to the owner's `@admin` session."""
+        ...
+
+    async def forget_facts(
+        self, shelf: Shelf, keys: Sequence[str], at: datetime, events: Sequence[Event], *, run_id: str | None
+    ) -> tuple[Entry, ...]:
+        """Put a marker over the keys: reads answer absent; a later write starts a new version."""
+        ...
+
+    async def change_limit(self, change: LimitChange, events: Sequence[Event]) -> tuple[Entry, ...]:
+        """A ledger row with actor and reason, effective at the next decision in every process."""
+        ...
+
+    # -- reads
+
+    async def facts(self, shelf: Shelf, *, keys: Sequence[str] | None = None) -> list[Fact]:
+        """The current facts in key order; forgotten, superseded and conflicting versions are left out."""
+        ...
+
+    async def fact_versions(self, shelf: Shelf, key: str | None = None) -> list[Fact]:
+        """Every version, conflicts and forgotten ones included, by key and version."""
+        ...
+
+    async def shelves(self, partition: Partition, user_id: str | None = None) -> list[tuple[Shelf, int]]:
+        """The shelves that have facts, with how many current ones. A session's shelf is its user's."""
+        ...
+
+    async def history(self, session_uid: str, node_id: str, *, last: int | None = None) -> list[Message]:
+        """The messages of a node's turns in the session's completed runs, in the order in which the runs
+        completed; `last` takes only about the last so many messages, whole turns."""
+        ...
+
+    async def counters(self, keys: Sequence[CounterKey]) -> list[Counter]:
+        """The counters as they stand; one that is not there yet reads as the fold over its ledger rows."""
+        ...
+
+    async def all_counters(self, partition: Partition, user_id: str | None = None) -> list[CounterLine]:
+        """Every stored counter, newest period first; with a user only theirs and those of all together."""
+        ...
+
+    async def model_past(self, partition: Partition, model: str) -> ModelPast:
+        """What the last settled calls of a model showed."""
+        ...
+
+    async def ledger(
+        self, which: LedgerFilter, *, after: int = 0, limit: int | None = None
+    ) -> list[LedgerRow]:
+        """Rows by id."""
+        ...
+
+    async def spend(self, which: LedgerFilter, by: Sequence[str]) -> list[SpendLine]:
+        """Sums by `user`, `flow`, `model`, `purpose`, `day`, `session`, `run` or `node`, dearest first."""
+        ...
+
+    async def run_totals(self, run_id: str) -> RunTotals:
+        """What a run has used so far."""
+        ...
+
+    async def run(self, run_id: str) -> RunLine | None:
+        """One run."""
+        ...
+
+    async def runs(self, session_uid: str) -> list[RunLine]:
+        """The runs of a session, oldest first."""
+        ...
+
+    async def flow_bytes(self, flow_hash: str) -> bytes | None:
+        """The document that a run went by."""
+        ...
+
+    async def flow_paths(self, flow_id: str) -> list[str]:
+        """The paths that this flow id was run from."""
+        ...
+
+    async def sessions(self, which: SessionFilter) -> list[SessionLine]:
+        """Sessions, the latest active first."""
+        ...
+
+    async def session(self, uid: str) -> SessionLine | None:
+        """One session."""
+        ...
+
+    async def hidden_rehearsals(self) -> int:
+        """How many sessions belong to rehearsals."""
+        ...
+
+    async def events_json(
+        self, session_uid: str, *, after: int = 0, limit: int | None = None, run_id: str | None = None
+    ) -> list[bytes]:
+        """Events of a session as JSON, in order of seq, from after `after`."""
+        ...
+
+    async def first_seq(self, session_uid: str) -> int:
+        """The first seq that is still kept; 1 unless retention removed a prefix."""
+        ...
+
+    def follow(self, session_uid: str, *, after: int = 0) -> AsyncIterator[bytes]:
+        """Events as JSON as they are committed, here or in another process, without a gap or a repeat."""
+        ...
