@@ -204,8 +204,10 @@ def admit(
     such a call costs.
     """
     asked = estimate(counted, past)
+    costless = free or (past.settled > 0 and asked.cost is None)
     refused = [
-        _refusal(rule, counter, asked, past, free) for rule, counter in zip(rules, counters, strict=True)
+        _refusal(rule, counter, asked, unknown=costless and not free)
+        for rule, counter in zip(rules, counters, strict=True)
     ]
     binding = [i for i, code in enumerate(refused) if code is not None]
     if binding:
