@@ -67,7 +67,9 @@ class _Group(Generic[M]):
     def __init__(self, head: M, index: int) -> None:
         self.members: list[M | Note] = [head]
         self.indices = [index]
-        self.open = list(dict.fromkeys(call.id for call in head.tool_calls)) if head.role == "assistant" else []
+        self.open = (
+            list(dict.fromkeys(call.id for call in head.tool_calls)) if head.role == "assistant" else []
+        )
         self.takes_unnamed = head.role == "assistant" and not head.tool_calls
 
     def take(self, result: M, index: int) -> None:

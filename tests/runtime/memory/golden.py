@@ -1,0 +1,14 @@
+"""Reads the golden tables of `tests/data`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+DATA = Path(__file__).parents[2] / "data"
+
+
+def table(name: str) -> Any:
+    """The content of `golden_<name>.json`."""
+    return json.loads((DATA / f"golden_{name}.json").read_text(encoding="utf-8"))
