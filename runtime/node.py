@@ -10,8 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
-import msgspec
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from runtime.errors import Problem
 from runtime.facts import Fact, Kind, Written
@@ -108,14 +107,20 @@ class NodeResult(NamedTuple):
 
 
 class InjectionLimits(Config):
-    """How much memory one model call is sent."""
+    """How much memory one model call is sent; the smallest of the limits binds."""
 
-    tokens: int = 1500
-    lines: int = 200
-    bytes: int = 25_000
-    half_life_days: float | None = None
-    min_confidence: float = 0.6
+    tokens: int = Field(default=1500, ge=0, le=10_000_000)
+    """Tokens of memory at most, by our own count."""
+    lines: int = Field(default=200, ge=0, le=1_000_000)
+    """Lines of memory at most."""
+    bytes: int = Field(default=25_000, ge=0, le=100_000_000)
+    """Bytes of memory at most, in UTF-8."""
+    half_life_days: float | None = Field(default=None, gt=0)
+    """After so many days an item counts half as much; absent: age does not matter."""
+    min_confidence: float = Field(default=0.6, ge=0, le=1)
+    """The model's own and derived facts below this confidence are not sent."""
     overflow: Literal["skip", "truncate", "stop"] = "skip"
+    """What happens with an item that does not fit: leave it out, cut it and stop, or stop before it."""
 
 
 class ReadFacts(Protocol):
@@ -169,7 +174,8 @@ class NodeContext(Protocol):
 class FlowView(Protocol):
     """What a node's own check may look at."""
 
-    node_id: str
+    @property
+    def node_id(self) -> str: ...
 
     def attached(self, kind: PortKind) -> Sequence[str]:
         """Ids of nodes attached to this one by edges of that kind."""
@@ -178,13 +184,6 @@ class FlowView(Protocol):
 
 Run = Callable[[Any, Inputs, NodeContext], Awaitable[NodeResult]]
 Check = Callable[[Any, FlowView], Sequence[Problem]]
-
-
-class MemorySpec(msgspec.Struct, frozen=True):
-    """What a memory node gives to the agents it is attached to."""
-
-    node_id: str
-    config: Any
 
 
 def no_outputs(_config: Any) -> tuple[Port, ...]:
@@ -199,7 +198,9 @@ class NodeType:
     `run` is None for attachments (memory, budget, tool): they are never executed, they govern. `outputs`
     are fixed ports; `more_outputs(config)` adds those that depend on the config (a router's branches).
     `summary(config)` is the one line on the node's card. `migrate(config, from_version)` lifts a raw config.
-    `rule(config, node_id, flow_id)` makes a budget's limit; only the budget kind has one.
+    `rule(config, node_id, flow_id)` makes a budget's limit; only the budget kind has one. `templates` names
+    config fields that are templates. `steers`: it may close a cycle. `instant`: it never really awaits, so
+    it needs no task of its own. `entry_of_flow` takes the run's input; `result_of_flow` gives a result.
     """
 
     name: str
@@ -220,4 +221,6 @@ class NodeType:
     result_of_flow: bool = False
     entry_of_flow: bool = False
     steers: bool = False
+    instant: bool = False
+    templates: tuple[str, ...] = ()
     keywords: tuple[str, ...] = field(default=())

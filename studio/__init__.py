@@ -1,0 +1,1 @@
+"""The browser studio: design flows, run them, inspect what happened."""

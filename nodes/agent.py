@@ -1,0 +1,101 @@
+"""The agent node: a model that reasons in steps, with tools, memory and budgets attached."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from runtime.errors import Problem
+from runtime.node import Config, FlowView, Inputs, NodeContext, NodeResult, NodeType, Port
+
+
+class NoContext(Config):
+    """Nothing of the session's history is sent."""
+
+    mode: Literal["none"]
+
+
+class FullContext(Config):
+    """The session's whole history is sent."""
+
+    mode: Literal["full"]
+
+
+class BufferContext(Config):
+    """The last messages of the session are sent."""
+
+    mode: Literal["buffer"] = "buffer"
+    keep: int = Field(default=40, ge=2, le=10_000)
+    """How many messages; a tool call and its result stay together."""
+
+
+Context = Annotated[NoContext | FullContext | BufferContext, Field(discriminator="mode")]
+
+
+class AgentConfig(Config):
+    """A model that reasons in steps."""
+
+    instructions: str = ""
+    """What the agent is to do and how; sent first in every call."""
+    prompt: str | None = None
+    """Text with `{{ input }}` that becomes the user's message. Absent: the input as it is."""
+    model: str | None = None
+    """`provider:name`. Absent: the default model."""
+    strategy: Literal["tools"] = "tools"
+    """How a step is made: `tools` lets the model call tools natively."""
+    max_iterations: int = Field(default=10, ge=1, le=1000)
+    """Reasoning steps at most; reaching it is an error."""
+    context: Context = BufferContext()
+    """What of this session's history is sent. Facts are sent in every mode."""
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    """Higher is more varied. Absent: the model's own default."""
+    max_output_tokens: int | None = Field(default=None, ge=1, le=10_000_000)
+    """Longest answer of one call, in tokens. Absent: the model's own maximum."""
+    retry_maybe_billed: bool = False
+    """Also try again after a time-out or a broken stream, which may have been charged already."""
+    timeout_s: float | None = Field(default=None, gt=0, le=86_400)
+    """Longest wait for one call, in seconds. Absent: the provider's."""
+
+
+async def run(config: AgentConfig, inputs: Inputs, ctx: NodeContext) -> NodeResult:
+    return await ctx.reason(config, inputs)
+
+
+def check(config: AgentConfig, view: FlowView) -> list[Problem]:
+    if len(view.attached("memory")) > 1:
+        return [
+            Problem(
+                "agent.two_memories",
+                f"the agent {view.node_id!r} has more than one Memory",
+                "Attach one; Memories with the same namespace share their facts.",
+                view.node_id,
+            )
+        ]
+    return []
+
+
+def summary(config: AgentConfig) -> str:
+    return config.model or "default model"
+
+
+node = NodeType(
+    name="agent",
+    config=AgentConfig,
+    title="Agent",
+    category="Reason",
+    icon="sparkles",
+    help="Thinks in steps with a model, calls tools, reads and writes memory, and answers.",
+    inputs=(
+        Port("in"),
+        Port("memory", "memory", many=False),
+        Port("budget", "budget"),
+        Port("tool", "tool"),
+    ),
+    outputs=(Port("out"),),
+    run=run,
+    summary=summary,
+    check=check,
+    templates=("prompt",),
+    keywords=("model", "llm", "chat", "ask"),
+)

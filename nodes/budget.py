@@ -1,0 +1,130 @@
+"""The budget node: how many tokens or how much money may be used, over which period."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from runtime.errors import BadConfig, Problem
+from runtime.ledger import Rule, amount_text
+from runtime.node import Config, FlowView, NodeType, Port
+from runtime.usage import MAX_NANOS, parse_money
+
+PERIOD_NAMES = {
+    "run": "a run",
+    "session": "a session",
+    "daily": "a day",
+    "weekly": "a week",
+    "monthly": "a month",
+    "lifetime": "in all",
+}
+
+
+class BudgetConfig(Config):
+    """A limit on tokens or spend."""
+
+    metric: Literal["tokens", "spend"] = "tokens"
+    """`tokens` counts input and output; `spend` counts dollars."""
+    limit: Decimal | int | str | None = None
+    """Where calls stop: whole tokens, or dollars as 0.50 (at most 9 decimals). Empty or 0 blocks the first
+    step."""
+    period: Literal["run", "session", "daily", "weekly", "monthly", "lifetime"] = "session"
+    """What is counted together. All but run and session belong to a user; days, weeks (from Monday) and
+    months are UTC."""
+    threshold_pct: Decimal | None = Field(default=Decimal(80), ge=0, le=100)
+    """From this percentage of the limit on, each step warns. Null: no warning."""
+    name: str | None = Field(default=None, min_length=1, max_length=64)
+    """What people call it. Absent: the node's id."""
+    strict: bool = False
+    """Also refuse a call whose estimate would not fit any more."""
+    unknown_cost: Literal["warn", "block"] = "warn"
+    """What to do about a model that has no price and reports no cost."""
+    pot: str | None = Field(default=None, min_length=1, max_length=64)
+    """Budgets with equal pots count together; `shared:NAME` counts across flows."""
+    applies_to: Literal["attached", "flow"] = "attached"
+    """`flow` governs every model call of the flow, attached or not."""
+    on_limit: Literal["stop", "pause"] = "stop"
+    """What happens at the limit."""
+
+    @model_validator(mode="after")
+    def _limit_is_an_amount(self) -> BudgetConfig:
+        try:
+            self.amount()
+        except BadConfig as error:
+            raise ValueError(error.message) from None
+        return self
+
+    def amount(self) -> int:
+        """The limit in whole tokens or nano-dollars; empty is 0."""
+        if self.limit is None or (isinstance(self.limit, str) and not self.limit.strip()):
+            return 0
+        if self.metric == "spend":
+            return parse_money(self.limit)
+        nanos = parse_money(self.limit)
+        if nanos % 1_000_000_000 or nanos > MAX_NANOS // 1_000_000_000 * 1_000_000_000:
+            raise BadConfig(f"limit must be a whole number of tokens, not {self.limit!r}.")
+        return nanos // 1_000_000_000
+
+
+def rule(config: BudgetConfig, node_id: str, flow_id: str) -> Rule:
+    name = config.name or node_id
+    pot = config.pot or name
+    return Rule(
+        name=name,
+        pot=pot if pot.startswith("shared:") else f"{flow_id}/{pot}",
+        metric=config.metric,
+        period=config.period,
+        limit=config.amount(),
+        threshold_pct=config.threshold_pct,
+        strict=config.strict,
+        unknown_cost=config.unknown_cost,
+        node_id=node_id,
+        field=f"`limit` of the budget {node_id!r}",
+    )
+
+
+def check(config: BudgetConfig, view: FlowView) -> list[Problem]:
+    problems = []
+    if config.amount() == 0:
+        problems.append(
+            Problem(
+                "budget.zero",
+                f"the budget {view.node_id!r} has no limit, so it blocks the first step",
+                "Give `limit` a positive amount.",
+                view.node_id,
+                "config.limit",
+                "warning",
+            )
+        )
+    if config.on_limit == "pause":
+        problems.append(
+            Problem(
+                "config.not_built",
+                "`on_limit: pause` is not available in this version",
+                "Use `stop`; a raise lets the next run go on.",
+                view.node_id,
+                "config.on_limit",
+            )
+        )
+    return problems
+
+
+def summary(config: BudgetConfig) -> str:
+    return f"≤ {amount_text(config.metric, config.amount())} {PERIOD_NAMES[config.period]}"
+
+
+node = NodeType(
+    name="budget",
+    config=BudgetConfig,
+    title="Budget",
+    category="Budget",
+    icon="gauge",
+    help="Stops the agents it is attached to before a step once so much has been used.",
+    outputs=(Port("budget", "budget"),),
+    summary=summary,
+    check=check,
+    rule=rule,
+    keywords=("limit", "cost", "spend", "tokens", "money"),
+)

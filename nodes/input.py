@@ -1,0 +1,44 @@
+"""The input node: where a run's input enters the flow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from runtime.node import Config, Inputs, NodeContext, NodeResult, NodeType, Port
+
+
+class InputConfig(Config):
+    """What the flow is given."""
+
+    title: str = ""
+    """What the form asks for, in a word or two."""
+    input_schema: dict[str, Any] | None = Field(default=None, alias="schema")
+    """JSON Schema of the input object. Absent: one text, which later nodes see as it is."""
+
+
+async def run(config: InputConfig, inputs: Inputs, ctx: NodeContext) -> NodeResult:
+    return NodeResult(inputs.value)
+
+
+def summary(config: InputConfig) -> str:
+    if config.input_schema is None:
+        return "a text"
+    return ", ".join(config.input_schema.get("properties", {})) or "an object"
+
+
+node = NodeType(
+    name="input",
+    config=InputConfig,
+    title="Input",
+    category="Flow",
+    icon="log-in",
+    help="Takes what the run is given: a text, or an object of the fields you list.",
+    outputs=(Port("out"),),
+    run=run,
+    summary=summary,
+    entry_of_flow=True,
+    instant=True,
+    keywords=("start", "question", "form"),
+)

@@ -1,0 +1,67 @@
+"""The memory node: which facts the agents it is attached to are given, and where they are kept."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from runtime.node import Config, InjectionLimits, NodeType, Port
+
+
+class Block(Config):
+    """A pinned working block, always sent whole."""
+
+    name: str = Field(min_length=1, max_length=64, pattern=r"^[^\W\d][\w-]*$")
+    """What the block is called in the prompt."""
+    content: str
+    """Its text."""
+    order: int = 0
+    """Blocks are sent by this number, then by name."""
+
+
+class WriteGate(Config):
+    """What the model may write."""
+
+    max_value_bytes: int = Field(default=4000, ge=1, le=1_000_000)
+    """Longest value, in bytes of JSON."""
+    max_key_chars: int = Field(default=120, ge=1, le=1000)
+    """Longest key, in characters."""
+    max_facts: int = Field(default=1000, ge=1, le=100_000)
+    """How many facts one shelf may hold before the model's new keys are refused."""
+
+
+class MemoryConfig(Config):
+    """Facts under session or user scope."""
+
+    scope: Literal["session", "user"] = "session"
+    """`session`: facts belong to one session. `user`: they follow the user across sessions."""
+    namespace: str | None = Field(default=None, min_length=1, max_length=200)
+    """Memories with the same namespace share their facts. Absent: the flow's id."""
+    blocks: tuple[Block, ...] = ()
+    """Pinned texts that the agents always see."""
+    blocks_max_tokens: int = Field(default=2000, ge=0)
+    """Blocks together may not be larger, in tokens."""
+    injection: InjectionLimits = InjectionLimits()
+    """How much memory one model call is sent."""
+    tools: tuple[Literal["read", "write", "forget"], ...] = ("read", "write")
+    """What the model may do to facts on its own."""
+    write: WriteGate = WriteGate()
+    """What the model may write."""
+
+
+def summary(config: MemoryConfig) -> str:
+    return f"{config.scope} facts" + (f", {len(config.blocks)} pinned" if config.blocks else "")
+
+
+node = NodeType(
+    name="memory",
+    config=MemoryConfig,
+    title="Memory",
+    category="Memory",
+    icon="bookmark",
+    help="Keeps facts and sends them to the agents it is attached to.",
+    outputs=(Port("memory", "memory"),),
+    summary=summary,
+    keywords=("facts", "remember", "profile", "notes"),
+)

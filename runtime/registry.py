@@ -1,0 +1,71 @@
+"""Node types by name: built-ins and plugins come by the same entry-point group and are loaded when used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib.metadata import EntryPoint, entry_points
+
+from runtime.errors import BadSettings
+from runtime.node import NodeType
+
+GROUP = "farthing.nodes"
+
+
+class Registry:
+    """The node types that a flow can name. A type that two packages bring is an error, told at first use."""
+
+    def __init__(self, found: Iterable[EntryPoint], loaded: Mapping[str, NodeType] | None = None) -> None:
+        self._loaded = dict(loaded or {})
+        self._found: dict[str, EntryPoint] = {}
+        self._twice: dict[str, tuple[str, str]] = {}
+        for point in found:
+            other = self._found.setdefault(point.name, point)
+            if other is not point and other.value != point.value:
+                self._twice[point.name] = (other.value, point.value)
+
+    def names(self) -> list[str]:
+        """Every type's name, sorted."""
+        return sorted({*self._found, *self._loaded})
+
+    def get(self, name: str) -> NodeType | None:
+        """The type of that name, or None. Raises BadSettings where two packages bring it, or its package
+        cannot be loaded."""
+        if name in self._twice:
+            one, two = self._twice[name]
+            raise BadSettings(
+                f"Two packages bring a node type {name!r}: {one} and {two}.",
+                code="registry.duplicate",
+                remedy="Uninstall one of them.",
+            )
+        if name not in self._loaded:
+            if name not in self._found:
+                return None
+            self._loaded[name] = self._load(self._found[name])
+        return self._loaded[name]
+
+    def all(self) -> list[NodeType]:
+        """Every type, sorted by name."""
+        return [node for name in self.names() if (node := self.get(name)) is not None]
+
+    @staticmethod
+    def _load(point: EntryPoint) -> NodeType:
+        try:
+            node = point.load()
+        except Exception as error:  # a plugin's import may fail in any way
+            raise BadSettings(
+                f"The node type {point.name!r} ({point.value}) could not be loaded: {error}.",
+                code="registry.broken",
+                remedy="Mend or uninstall the package that brings it.",
+            ) from error
+        if not isinstance(node, NodeType) or node.name != point.name:
+            raise BadSettings(
+                f"{point.value} is not a node type named {point.name!r}.",
+                code="registry.broken",
+                remedy="Its entry point must name a NodeType of that name.",
+            )
+        return node
+
+
+def installed() -> Registry:
+    """The registry of everything that is installed beside this Farthing."""
+    return Registry(entry_points(group=GROUP))
