@@ -21,18 +21,19 @@ from runtime.spec import EdgeSpec, LoadedFlow, NodeSpec, plain_numbers, shape_pr
 
 
 class Source(NamedTuple):
-    """An incoming message edge: the plan index it comes from, its output port and the source's id."""
+    """An incoming message edge: the plan index of the node it comes from, its output port, that node's id;
+    `back`: it closes a cycle."""
 
-    index: int
+    node: int
     port: str
     id: str
     back: bool = False
 
 
 class Target(NamedTuple):
-    """An outgoing message edge: the plan index it goes to; `back`: it closes a cycle."""
+    """An outgoing message edge: the plan index of the node it goes to and the output port it leaves from."""
 
-    index: int
+    node: int
     port: str
     back: bool = False
 
@@ -162,7 +163,7 @@ class _Compiler:
     # -- nodes
 
     def _node(self, spec: NodeSpec, path: str) -> None:
-        if spec.id in self.nodes or self.path_of[spec.id] != path:
+        if self.path_of[spec.id] != path:
             titles = [str((n.ui or {}).get("title") or n.type) for n in self.spec.nodes if n.id == spec.id]
             self._say(
                 "flow.duplicate_id",
@@ -310,9 +311,7 @@ class _Compiler:
     def _reached(self, node: _Compiled) -> None:
         node_id, path = node.spec.id, self.path_of[node.spec.id]
         for port in node.inputs.values():
-            if port.required and not any(
-                e.target == node_id and e.target_port == port.name for e in self.edges
-            ):
+            if port.required and (node_id, port.name) not in self.taken:
                 self._say(
                     "flow.missing_edge",
                     f"nothing leads to {port.name!r} of {node_id!r}",
@@ -352,12 +351,12 @@ class _Compiler:
                 )
 
     def _templates(self, node: _Compiled) -> None:
-        from runtime.template import Template
-
         for name in node.type.templates:
             text = getattr(node.config, name)
             if not isinstance(text, str) or ("{{" not in text and "{%" not in text):
                 continue
+            from runtime.template import Template
+
             for message in Template(text).check():
                 self._say(
                     "flow.template",
