@@ -1,0 +1,178 @@
+"""The repository keeps its own rules: where things lie, how long they are, what they name and promise."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import pytest
+
+from runtime.events import event_types
+from tests.repo import ROOT, files, modules, name, promises, promises_held, text
+
+TOP_LEVEL = {
+    "runtime", "nodes", "studio", "flows", "tests", "docs", ".ci",
+    "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE",
+    "pyproject.toml", "requirements.lock", ".gitignore", ".importlinter",
+}  # fmt: skip
+
+
+def test_top_level_is_as_designed() -> None:
+    assert {Path(name(path)).parts[0] for path in files()} == TOP_LEVEL
+
+
+# Length. A file that is longer than the bound is split, or stands here with its own bound and a reason.
+
+LINES = 250
+LINES_OF_TESTS = 450
+
+
+class Long(NamedTuple):
+    """A file that may be longer than the rest."""
+
+    lines: int
+    why: str
+
+
+LONG = {
+    "runtime/events.py": Long(560, "the closed union, every event on one page"),
+    "runtime/record.py": Long(520, "the storage protocol, every verb and read on one page"),
+    "runtime/ledger.py": Long(340, "the whole arithmetic of budgets, pure"),
+}
+
+
+def test_files_are_short() -> None:
+    too_long = {}
+    for path in modules("runtime", "nodes", "studio", "tests"):
+        inside = name(path)
+        bound = LINES_OF_TESTS if inside.startswith("tests/") else LINES
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        if lines > LONG.get(inside, Long(bound, "")).lines:
+            too_long[inside] = lines
+    assert not too_long
+
+
+@pytest.mark.parametrize("inside", LONG)
+def test_exceptions_of_length_are_still_needed(inside: str) -> None:
+    bound = LINES_OF_TESTS if inside.startswith("tests/") else LINES
+    assert len((ROOT / inside).read_text(encoding="utf-8").splitlines()) > bound
+
+
+def test_every_module_says_what_lives_in_it() -> None:
+    silent = []
+    for path in modules("runtime", "nodes", "studio", "tests"):
+        source = path.read_text(encoding="utf-8")
+        if source.strip() and not ast.get_docstring(ast.parse(source)):
+            silent.append(name(path))
+    assert not silent
+
+
+# What files name: no machine of anybody's, and no host but those that are meant to be read or called.
+
+SOMEBODYS_FOLDER = re.compile(r"(?<![\w.~/}$*-])/(?:home|root|Users|work|mnt|srv|opt)/[\w.]+")
+URL = re.compile(r"\b(?:https?|file|ssh)://[^\s\"'`<>)\]}|\\]*")
+HOSTS = {
+    "127.0.0.1", "localhost",
+    "api.openai.com", "api.anthropic.com", "generativelanguage.googleapis.com", "openrouter.ai",
+    "json-schema.org", "keepachangelog.com", "semver.org", "www.apache.org",
+}  # fmt: skip
+FOR_EXAMPLES = ("example", "example.com", "example.org", "example.net", "test", "invalid")
+"""Names that are kept for examples and tests: RFC 2606."""
+
+
+def hosts(line: str) -> set[str]:
+    """The hosts that a text's addresses name, without placeholders such as `{host}`."""
+    found = {urlsplit(url).hostname or "" for url in URL.findall(line)}
+    return {host for host in found if re.fullmatch(r"[\w.-]+", host)}
+
+
+def is_meant(host: str) -> bool:
+    """Whether an address may stand in the repository."""
+    return host in HOSTS or any(host == end or host.endswith("." + end) for end in FOR_EXAMPLES)
+
+
+def test_no_file_names_somebodys_machine() -> None:
+    found = {name(path): SOMEBODYS_FOLDER.findall(text(path) or "") for path in files()}
+    assert not {inside: hits for inside, hits in found.items() if hits}
+
+
+def test_no_file_names_an_unknown_host() -> None:
+    found = {name(path): {h for h in hosts(text(path) or "") if not is_meant(h)} for path in files()}
+    assert not {inside: hits for inside, hits in found.items() if hits}
+
+
+def test_lock_names_packages_by_version_and_hash_and_no_place() -> None:
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    assert not hosts(lock) and "--index" not in lock and "--find-links" not in lock and " @ " not in lock
+    pinned = re.findall(r"^([\w.-]+)==\S+(?: ;[^\n\\]*)? \\\n    --hash=sha256:", lock, re.MULTILINE)
+    assert len(pinned) == len(re.findall(r"^[\w.-]+", lock, re.MULTILINE)) > 50
+
+
+def test_lock_covers_every_dependency() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    wanted = [
+        *project["project"]["dependencies"],
+        *(need for extra in project["project"]["optional-dependencies"].values() for need in extra),
+        *project["dependency-groups"]["dev"],
+    ]
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    locked = set(re.findall(r"^([\w.-]+)==", lock, re.MULTILINE))
+    names = {re.split(r"[\[<>=!~ ;]", need)[0].lower() for need in wanted}
+    assert not names - locked
+
+
+# The contract
+
+
+def test_event_union_is_closed() -> None:
+    """A new event is a decision: it needs its code, its test and its line in the documents."""
+    assert len(event_types()) == 38
+
+
+NODE_MAY_IMPORT = {"node", "spec", "events", "errors", "ledger", "usage", "facts", "messages"}
+
+
+@pytest.mark.promise("NOD-3")
+def test_node_files_import_nothing_of_the_machinery() -> None:
+    """import-linter says it too; this one also sees `import runtime` and `from runtime import x`."""
+    wrong = []
+    for path in modules("nodes"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            for module in names:
+                top, _, rest = module.partition(".")
+                if top == "runtime" and rest.partition(".")[0] not in NODE_MAY_IMPORT:
+                    wrong.append((name(path), module))
+    assert not wrong
+
+
+def held() -> dict[str, set[str]]:
+    """Which test files hold which promise."""
+    found: dict[str, set[str]] = {}
+    for path in modules("tests"):
+        for promise in promises_held(path.read_text(encoding="utf-8")):
+            found.setdefault(promise, set()).add(name(path))
+    return found
+
+
+def test_every_promise_has_a_test() -> None:
+    by_test = held()
+    assert [promise for promise in promises() if promise not in by_test] == []
+
+
+def test_every_promise_that_a_test_names_is_written_down() -> None:
+    written = promises()
+    assert {promise: where for promise, where in held().items() if promise not in written} == {}
+
+
+def test_promise_ids_are_used_once_and_in_order() -> None:
+    by_part: dict[str, list[int]] = {}
+    for promise in promises():
+        part, _, number = promise.partition("-")
+        by_part.setdefault(part, []).append(int(number))
+    assert by_part and all(numbers == sorted(set(numbers)) for numbers in by_part.values())
