@@ -1,0 +1,126 @@
+"""The one place where an error becomes a sentence, a remedy and an exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import traceback
+from pathlib import Path
+
+import click
+
+from runtime.cli.plain import one_line, visible
+from runtime.cli.streams import coloured, paint, say
+from runtime.errors import BadFlow, FarthingError, Problem
+
+CANCELLED = 130
+USAGE = 2
+FAILED = 1
+TRACEBACK_VARIABLE = "FARTHING_TRACEBACK"
+
+
+def tell(error: BaseException) -> int:
+    """Say on stderr what went wrong and what to do; the exit code for it."""
+    if isinstance(error, click.exceptions.Exit):
+        return error.exit_code
+    if isinstance(error, (KeyboardInterrupt, click.Abort, asyncio.CancelledError)):
+        return CANCELLED
+    if isinstance(error, BrokenPipeError):
+        return _quiet_pipe()
+    if isinstance(error, click.ClickException):
+        return _usage(error)
+    if isinstance(error, BadFlow):
+        return _flow(error)
+    if isinstance(error, FarthingError):
+        sentence(error.message, error.remedy, node_id=error.node_id)
+        return error.exit_code
+    if isinstance(error, OSError) and error.strerror:
+        where = f": {error.filename}" if error.filename else ""
+        sentence(f"{error.strerror}{where}.", None)
+        return FAILED
+    return _internal(error)
+
+
+def sentence(message: str, remedy: str | None, *, node_id: str | None = None) -> None:
+    """One error as a person reads it."""
+    on = coloured(sys.stderr)
+    where = f"node {one_line(node_id)}: " if node_id and repr(node_id) not in message else ""
+    say(f"{paint('error:', 'bold', 'red', on=on)} {where}{visible(message)}")
+    if remedy:
+        say(f"  {paint('do:', 'bold', on=on)} {visible(remedy)}")
+
+
+def problem_lines(problem: Problem, *, on: bool) -> list[str]:
+    """A flow's problem: where, what, and what to do."""
+    colour = "red" if problem.level == "error" else "yellow"
+    where = f"node {one_line(problem.node_id)} " if problem.node_id else ""
+    lines = [
+        f"  {paint(problem.level, colour, on=on)} {where}{paint(one_line(problem.path), 'dim', on=on)}: "
+        f"{visible(problem.message)}"
+    ]
+    if problem.remedy:
+        lines.append(f"    {paint('do:', 'bold', on=on)} {visible(problem.remedy)}")
+    return lines
+
+
+def _flow(error: BadFlow) -> int:
+    if len(error.problems) == 1:
+        sentence(error.message, error.remedy, node_id=error.node_id)
+        return error.exit_code
+    sentence(error.message.split(" cannot be used:")[0] + " cannot be used:", None)
+    for problem in error.problems:
+        for line in problem_lines(problem, on=coloured(sys.stderr)):
+            say(line)
+    return error.exit_code
+
+
+def _usage(error: click.ClickException) -> int:
+    message = visible(error.format_message())
+    remedy = None
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        remedy = f"`{error.ctx.command_path} --help` shows how it is used."
+    sentence(message, remedy)
+    return USAGE
+
+
+def _quiet_pipe() -> int:
+    """Whoever read our output has gone: say nothing, and let nothing be said at exit."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            os.dup2(devnull, stream.fileno())
+    return 0
+
+
+def _internal(error: BaseException) -> int:
+    text = "".join(traceback.format_exception(error))
+    if os.environ.get(TRACEBACK_VARIABLE):
+        say(visible(text))
+        return FAILED
+    kind = f"{type(error).__name__}: {one_line(str(error))}"[:200]
+    written = crash_file(text)
+    sentence(
+        f"Farthing itself failed ({kind}).",
+        f"Please report it; the details are in {written}."
+        if written
+        else f"Set {TRACEBACK_VARIABLE}=1 to see the details, and please report them.",
+    )
+    return FAILED
+
+
+def crash_file(text: str) -> Path | None:
+    """Write a traceback where only its user can read it; None where that cannot be done."""
+    from runtime.settings.places import data_folder
+
+    try:
+        folder = data_folder(os.environ)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = folder / f"crash-{os.getpid()}.txt"
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(text)
+    except (OSError, ValueError):
+        return None
+    return path

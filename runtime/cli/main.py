@@ -1,0 +1,69 @@
+"""The command `farthing`: its group, and how every command ends."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+import click
+
+from runtime.cli.failure import tell
+from runtime.cli.group import LazyGroup
+from runtime.cli.streams import prepare
+
+NAME = "farthing"
+EPILOG = """\b
+Examples:
+  farthing run example:support "My name is Ada." --user ada
+  farthing events
+  farthing spend --by user,model
+"""
+
+
+def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if not value or ctx.resilient_parsing:
+        return
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        click.echo(f"{NAME} {version(NAME)}")
+    except PackageNotFoundError:
+        click.echo(f"{NAME} (not installed)")
+    ctx.exit()
+
+
+@click.group(
+    cls=LazyGroup,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_version,
+    help="Print the version.",
+)
+def group() -> None:
+    """Run agent flows in which every token and every farthing is accounted for."""
+
+
+def call(args: Sequence[str]) -> int:
+    """Carry out one command line; its exit code: 0 done, 1 failed, 2 bad input or usage, 3 stopped by a
+    budget, 4 paused, 130 cancelled."""
+    try:
+        code = group.main(list(args), prog_name=NAME, standalone_mode=False)
+        sys.stdout.flush()
+    except BaseException as error:
+        if isinstance(error, GeneratorExit):
+            raise
+        return tell(error)
+    return code if isinstance(code, int) else 0
+
+
+def main() -> NoReturn:
+    """The console script."""
+    prepare()
+    sys.exit(call(sys.argv[1:]))

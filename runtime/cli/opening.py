@@ -1,0 +1,48 @@
+"""Opening what a command works on: the settings, and the database for as long as the work takes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from runtime.clock import Clock, SystemClock
+from runtime.record import Record
+
+if TYPE_CHECKING:
+    from runtime.settings import Settings
+
+T = TypeVar("T")
+
+
+def read_settings(db: Path | None, *, folder: Path | None = None) -> Settings:
+    """The user's settings; `folder` is the flow's, whose own settings file may say a little too."""
+    from runtime.settings import load_settings
+
+    return load_settings(os.environ, folder=folder, db=db)
+
+
+@asynccontextmanager
+async def opened(path: Path, clock: Clock) -> AsyncIterator[Record]:
+    """The record of a database, opened and closed again."""
+    from runtime.store.opening import open_record
+
+    record = open_record(path, clock)
+    await record.open()
+    try:
+        yield record
+    finally:
+        await record.close()
+
+
+def with_record(db: Path | None, work: Callable[[Record], Awaitable[T]]) -> T:
+    """What `work` gives when it is handed the record."""
+
+    async def main() -> T:
+        async with opened(read_settings(db).db, SystemClock()) as record:
+            return await work(record)
+
+    return asyncio.run(main())

@@ -1,0 +1,86 @@
+"""Options that several commands share, so that each has one name and one meaning."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from runtime.facts import Partition
+
+F = TypeVar("F", bound=Callable[..., Any])
+LOCAL_USER = "local"
+"""Who works here where no user is named: the one person of their own machine."""
+
+
+def database(function: F) -> F:
+    """`--db`."""
+    return click.option(
+        "--db",
+        type=click.Path(path_type=Path, dir_okay=True),
+        metavar="PATH",
+        help="The database; else $FARTHING_DB, else the one in your data folder.",
+    )(function)
+
+
+def rehearsal(function: F) -> F:
+    """`--rehearsal`, handed on as `partition`."""
+    return click.option(
+        "--rehearsal",
+        "partition",
+        is_flag=True,
+        callback=lambda _ctx, _param, value: "rehearsal" if value else "real",
+        help="Show rehearsals (runs on the scripted model) instead of real runs.",
+    )(function)
+
+
+def as_json(function: F) -> F:
+    """`--json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
+
+
+def as_csv(function: F) -> F:
+    """`--csv`."""
+    return click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")(function)
+
+
+def user(function: F) -> F:
+    """`--user`, as a filter."""
+    return click.option("--user", "user_id", metavar="ID", help="Only this user's.")(function)
+
+
+def flow(function: F) -> F:
+    """`--flow`, as a filter: an id, a name or a file."""
+    return click.option("--flow", metavar="FLOW", help="Only this flow's: its name, id or file.")(function)
+
+
+def actor(function: F) -> F:
+    """`--actor`: who does it."""
+    return click.option(
+        "--actor",
+        default=whoami,
+        metavar="NAME",
+        help="Who does it; else your login name.",
+        show_default=False,
+    )(function)
+
+
+def whoami() -> str:
+    """The login name, or `local` where there is none."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return LOCAL_USER
+
+
+def other(partition: Partition) -> Partition:
+    """The other partition."""
+    return "real" if partition == "rehearsal" else "rehearsal"
+
+
+def examples(*lines: str) -> str:
+    """The end of a command's help: its examples, one a line."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

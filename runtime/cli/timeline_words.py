@@ -1,0 +1,37 @@
+"""The words of a timeline's rows for what has no line of its own elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from runtime import events as ev
+
+
+def short_json(value: Any) -> str:
+    """A value as a person reads it: a text as itself, all else as JSON."""
+    if isinstance(value, str):
+        return value
+    return msgspec.json.encode(value).decode("utf-8", "replace") if value is not None else ""
+
+
+def memory_words(event: ev.MemoryEvent) -> tuple[str, str]:
+    """What a memory event did, and to which keys."""
+    keys = ", ".join(event.keys)
+    what = str(type(event).__struct_config__.tag).replace(".", " ")
+    if isinstance(event, ev.MemoryRead):
+        return what, f"{event.found} found{': ' + keys if keys else ''}"
+    if isinstance(event, ev.MemoryWrite):
+        note = "" if event.outcome == "created" else f" ({event.outcome})"
+        return what, f"{keys} = {short_json(event.value) or 'empty'}{note}"
+    if isinstance(event, ev.MemoryRefused):
+        return what, f"{keys}: {event.message}"
+    if isinstance(event, ev.MemoryMoved):
+        return what, f"{keys} to {event.to_scope} {event.to_owner}"
+    if isinstance(event, ev.MemoryCompacted):
+        return what, f"{event.turns} turns, {event.tokens_before:,} → {event.tokens_after:,} tokens"
+    if isinstance(event, ev.MemoryConsolidated):
+        counts = {"merged": event.merged, "expired": event.expired, "promoted": event.promoted}
+        return what, ", ".join(f"{n} {word}" for word, n in counts.items())
+    return what, keys
