@@ -1,0 +1,76 @@
+"""The supporting part of a context as pieces with their sizes, and what was dropped of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Literal, NamedTuple
+
+Stage = Literal["short_term", "long_term", "decayed"]
+
+
+class Piece(NamedTuple):
+    """Something that may be sent and what it costs.
+
+    `score` is its likeness to the query, `inclusion` a score that stands above that where it is given.
+    `stage` matters for passages; none counts as long-term. Refs are unique within a section.
+    """
+
+    ref: str
+    tokens: int
+    score: float = 0.0
+    inclusion: float | None = None
+    stage: Stage | None = None
+    superseded_by: str | None = None
+
+    @property
+    def relevance(self) -> float:
+        """The inclusion score, or the likeness."""
+        return self.score if self.inclusion is None else self.inclusion
+
+
+Pieces = tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """The supporting part of a context, each section in the order it would be sent.
+
+    `prior`: turns of earlier sessions. `history`: turns of this one, oldest first. `entities` and `facts` are
+    one section, the known facts.
+    """
+
+    prior: Pieces = ()
+    history: Pieces = ()
+    passages: Pieces = ()
+    insights: Pieces = ()
+    summaries: Pieces = ()
+    entities: Pieces = ()
+    facts: Pieces = ()
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all contents, without formatting."""
+        return sum(piece.tokens for _, piece in self.pieces())
+
+    def pieces(self) -> list[tuple[str, Piece]]:
+        """Every piece with the name of its section."""
+        return [(field.name, piece) for field in fields(self) for piece in getattr(self, field.name)]
+
+
+class Dropped(NamedTuple):
+    """A piece that is not sent, the section it was in, and why."""
+
+    section: str
+    ref: str
+    tokens: int
+    reason: str
+
+
+def gone(before: Payload, after: Payload, reason: str) -> list[Dropped]:
+    """What `before` has and `after` has not, each with `reason`."""
+    left = {(section, piece.ref) for section, piece in after.pieces()}
+    return [
+        Dropped(section, piece.ref, piece.tokens, reason)
+        for section, piece in before.pieces()
+        if (section, piece.ref) not in left
+    ]
