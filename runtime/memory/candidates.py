@@ -1,0 +1,69 @@
+"""What may be injected: pinned blocks, and facts and episodes as candidates; which of these are sound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal, NamedTuple
+
+CandidateKind = Literal["fact", "episode"]
+
+
+class Block(NamedTuple):
+    """A pinned working block: always shown whole, lower `order` first."""
+
+    name: str
+    content: str
+    order: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A fact or an episode that may be injected.
+
+    `text` is shown. `key` orders facts that all fit. `at` is when it was recorded or happened; naive times
+    are UTC. `score` is an episode's own search score. `source` says where it comes from, `origin` who.
+    `session` is the session that an episode belongs to. Lists of candidates come best first.
+    """
+
+    ref: str
+    text: str
+    kind: CandidateKind = "fact"
+    key: str = ""
+    at: datetime | None = None
+    score: float | None = None
+    confidence: float = 1.0
+    origin: str = "user"
+    source: str = ""
+    session: str | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+
+
+GATED_ORIGINS: frozenset[str] = frozenset({"model", "derived", "tainted"})
+"""Only what a model wrote or derived needs a least confidence; what people said stands."""
+
+
+def utc(at: datetime) -> datetime:
+    """`at` with a zone; a naive time is UTC."""
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at
+
+
+def unsound(candidate: Candidate, now: datetime, min_confidence: float) -> str | None:
+    """Why a candidate must not be shown at `now`: expired, not yet valid, confidence; None if it may be."""
+    if candidate.valid_to is not None and utc(candidate.valid_to) <= utc(now):
+        return "expired"
+    if candidate.valid_from is not None and utc(candidate.valid_from) > utc(now):
+        return "not yet valid"
+    if candidate.origin in GATED_ORIGINS and not candidate.confidence >= min_confidence:
+        return "confidence"
+    return None
+
+
+def of_other_sessions(
+    episodes: Sequence[Candidate], session: str | None, limit: int | None
+) -> tuple[Candidate, ...]:
+    """The first `limit` episodes (None: all) that are not of `session`, whose turns are in the history."""
+    others = [item for item in episodes if session is None or item.session != session]
+    return tuple(others if limit is None else others[: max(0, limit)])

@@ -1,0 +1,161 @@
+"""Chooses which blocks, facts and episodes go into a context, within limits that hold for what is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from runtime.memory.candidates import Block, Candidate, of_other_sessions, unsound
+from runtime.memory.estimate import Estimator
+from runtime.memory.fence import Fence
+from runtime.memory.injection_rules import Entry, Injected, Injection
+from runtime.memory.item_injection import NOTHING, blocks_warning, entry_of, inject_items
+from runtime.memory.packing import Item, Limits, Placed, Size, measure, pack_rendered
+from runtime.memory.ranking import Ranked, rank
+
+
+def inject(
+    blocks: Sequence[Block],
+    facts: Sequence[Candidate],
+    episodes: Sequence[Candidate],
+    *,
+    now: datetime,
+    rules: Injection,
+    count: Estimator,
+    supporting: int | None = None,
+    session: str | None = None,
+    fence: Fence | None = None,
+) -> Injected:
+    """Blocks whole; facts that all fit, whole and by key; else facts and episodes by rank, while they fit.
+
+    `facts` and `episodes` come best first. `supporting` is the supporting budget in tokens: 0 admits
+    nothing, None sets no further limit. Episodes of `session` are left out. Deterministic.
+    """
+    others = of_other_sessions(episodes, session, rules.episode_limit)
+    facts = facts if rules.fact_limit is None else facts[: max(0, rules.fact_limit)]
+    sound_facts, bad_facts = _sift(facts, now, rules, count)
+    sound_episodes, bad_episodes = _sift(others, now, rules, count)
+    limits = rules.limits(supporting)
+    if rules.accounting == "items":
+        chosen = inject_items(
+            blocks, sound_facts, sound_episodes, now=now, rules=rules, limits=limits, count=count
+        )
+    else:
+        packer = _Packer(rules, limits, count, fence or Fence(), now)
+        chosen = packer.inject(blocks, sound_facts, sound_episodes)
+    return replace(chosen, entries=(*chosen.entries, *bad_facts, *bad_episodes))
+
+
+def _sift(
+    items: Sequence[Candidate], now: datetime, rules: Injection, count: Estimator
+) -> tuple[list[Candidate], list[Entry]]:
+    """The sound candidates, and the report of the others."""
+    sound: list[Candidate] = []
+    entries: list[Entry] = []
+    for position, item in enumerate(items):
+        reason = unsound(item, now, rules.min_confidence) if rules.filters else None
+        if reason is None:
+            sound.append(item)
+            continue
+        placed = Placed(item.ref, "dropped", None, reason, measure(item.text, count))
+        entries.append(entry_of(Ranked(item, position, 0.0, 0.0), placed))
+    return sound, entries
+
+
+class _Packer:
+    """One injection by rendered size: every check is made on the very text that would be sent."""
+
+    def __init__(
+        self, rules: Injection, limits: Limits, count: Estimator, fence: Fence, now: datetime
+    ) -> None:
+        self.rules, self.limits, self.count, self.fence, self.now = rules, limits, count, fence, now
+        self.blocks = ""
+        self.room = limits
+
+    def inject(
+        self, blocks: Sequence[Block], facts: Sequence[Candidate], episodes: Sequence[Candidate]
+    ) -> Injected:
+        self.blocks = self.fence.blocks(blocks)
+        size = measure(self.blocks, self.count) if self.blocks else NOTHING
+        self.room = self.limits.less(size)
+        over = self.limits.exceeded(size)
+        if over is not None:
+            entries = [self._dropped(entry) for entry in self._rank(facts, episodes)]
+            return self._result(size, None, None, entries, (blocks_warning(over),))
+        whole = self._whole(facts)
+        if whole is not None:
+            entries = [self._full(entry) for entry in self._rank(facts, ())]
+            recall, more = self._packed(self._rank((), episodes), whole)
+            return self._result(size, whole or None, recall, entries + more)
+        recall, entries = self._packed(self._rank(facts, episodes), "")
+        return self._result(size, None, recall, entries)
+
+    def _rank(self, facts: Sequence[Candidate], episodes: Sequence[Candidate]) -> tuple[Ranked, ...]:
+        rules = self.rules
+        return rank(
+            facts,
+            episodes,
+            self.now,
+            half_life_days=rules.half_life_days,
+            confidence_weight=rules.confidence_weight,
+            k=rules.rrf_k,
+        )
+
+    def _whole(self, facts: Sequence[Candidate]) -> str | None:
+        """The text of all facts, by key, if they fit; empty where there are none; None if they do not fit."""
+        ordered = sorted(facts, key=lambda item: (item.key, item.ref))
+        lines = [self.fence.line(item, item.text) for item in ordered]
+        text = self.fence.frame(self.fence.facts_header, lines)
+        return text if self._exceeded([text]) is None else None
+
+    def _packed(self, ranked: Sequence[Ranked], facts_text: str) -> tuple[str | None, list[Entry]]:
+        fence = self.fence
+        items = [self._item(entry) for entry in ranked]
+        placed = pack_rendered(
+            items,
+            lambda index, text: fence.line(ranked[index].item, text),
+            lambda lines: self._exceeded([facts_text, fence.frame(fence.recall_header, lines)]),
+            self.rules.overflow,
+        )
+        lines = [place.shown for place in placed if place.shown is not None]
+        entries = [entry_of(entry, place) for entry, place in zip(ranked, placed, strict=True)]
+        return fence.frame(fence.recall_header, lines) or None, entries
+
+    def _item(self, ranked: Ranked) -> Item:
+        line = self.fence.line(ranked.item, ranked.item.text)
+        return Item(ranked.item.ref, ranked.item.text, measure(line, self.count))
+
+    def _full(self, ranked: Ranked) -> Entry:
+        line = self.fence.line(ranked.item, ranked.item.text)
+        return entry_of(ranked, Placed(ranked.item.ref, "full", line, None, measure(line, self.count)))
+
+    def _dropped(self, ranked: Ranked) -> Entry:
+        item = self._item(ranked)
+        return entry_of(ranked, Placed(item.ref, "dropped", None, "blocks", item.size))
+
+    def _size(self, parts: Sequence[str]) -> Size:
+        """The size of some parts, each a message of its own; a token counter may round either way."""
+        sent = [part for part in parts if part]
+        if not sent:
+            return NOTHING
+        together = measure(self.rules.join.join(sent), self.count)
+        apart = sum(self.count(part) for part in sent)
+        return together._replace(tokens=max(together.tokens, apart))
+
+    def _exceeded(self, memory: Sequence[str]) -> str | None:
+        """The limit that these parts exceed, in the room that the blocks leave or together with them."""
+        over = self.room.exceeded(self._size(memory))
+        return over or (self.limits.exceeded(self._size([self.blocks, *memory])) if any(memory) else None)
+
+    def _result(
+        self,
+        size: Size,
+        facts: str | None,
+        recall: str | None,
+        entries: Sequence[Entry],
+        warnings: tuple[str, ...] = (),
+    ) -> Injected:
+        memory = self._size([facts or "", recall or ""])
+        room = self.room.tokens
+        return Injected(self.blocks or None, facts, recall, tuple(entries), size, memory, room, warnings)
