@@ -7,8 +7,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import click
-
 import runtime
 from runtime.errors import BadInput, NotFound
 
@@ -25,6 +23,11 @@ class FlowFile(NamedTuple):
     raw: bytes
     path: Path
     name: str
+
+    @property
+    def example(self) -> bool:
+        """Whether it came with Farthing itself."""
+        return self.name.startswith(EXAMPLE)
 
     @property
     def script(self) -> Path | None:
@@ -118,7 +121,7 @@ def decode_text(data: bytes, name: str) -> str:
 
 
 def decode_json(text: str, name: str) -> Any:
-    """Strict JSON: no NaN, no key twice is told apart, bounded depth. Raises BadInput with the place."""
+    """Strict JSON (no NaN), of bounded depth. Raises BadInput that says where it is broken."""
     import msgspec
 
     try:
@@ -164,9 +167,8 @@ def _depth_over(value: Any, limit: int) -> bool:
 
 def read_stdin() -> str:
     """All of standard input as text. Raises BadInput."""
-    return decode_text(
-        _bounded(click.get_binary_stream("stdin").read(MAX_BYTES + 1), "standard input"), "standard input"
-    )
+    name = "standard input"
+    return decode_text(_bounded(sys.stdin.buffer.read(MAX_BYTES + 1), name), name)
 
 
 def stdin_is_given() -> bool:

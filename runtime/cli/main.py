@@ -57,7 +57,7 @@ def call(args: Sequence[str]) -> int:
         code = group.main(list(args), prog_name=NAME, standalone_mode=False)
         sys.stdout.flush()
     except BaseException as error:
-        if isinstance(error, GeneratorExit):
+        if isinstance(error, SystemExit):  # a shell asked for completions
             raise
         return tell(error)
     return code if isinstance(code, int) else 0

@@ -9,8 +9,6 @@ from typing import Any, TypeVar
 
 import click
 
-from runtime.facts import Partition
-
 F = TypeVar("F", bound=Callable[..., Any])
 LOCAL_USER = "local"
 """Who works here where no user is named: the one person of their own machine."""
@@ -74,11 +72,6 @@ def whoami() -> str:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
         return LOCAL_USER
-
-
-def other(partition: Partition) -> Partition:
-    """The other partition."""
-    return "real" if partition == "rehearsal" else "rehearsal"
 
 
 def examples(*lines: str) -> str:

@@ -277,12 +277,11 @@ class Timeline:
             model=event.model,
             purpose=event.purpose,
             attempt=event.attempt,
-            usage=event.usage,
-            cost=event.cost,
-            unknown=int(event.cost is None),
             estimated=event.estimated,
             ms=event.ms,
         )
+        if event.error is None or event.usage.tokens:
+            call.fields.update(usage=event.usage, cost=event.cost, unknown=int(event.cost is None))
         if event.error is not None:
             call.fields.update(
                 state="failed", text=event.error.message, code=event.error.code, remedy=event.error.remedy

@@ -31,7 +31,7 @@ def parse_when(text: str, now: datetime) -> datetime:
         raise ValueError(f"{text!r} is no time; write 2026-03-01, 2026-03-01T12:00, today or 7d.") from None
 
 
-class When(click.ParamType):
+class When(click.ParamType[datetime]):
     """A time as an option's value."""
 
     name = "time"

@@ -1,0 +1,268 @@
+"""Read a session's timeline."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import msgspec
+
+from runtime.cli import options
+from runtime.cli.find import find_session
+from runtime.cli.opening import with_record
+from runtime.cli.plain import json_visible, one_line
+from runtime.cli.streams import coloured, is_terminal, paint, say, width_of, write
+from runtime.cli.timeline import Timeline, fold
+from runtime.cli.timeline_text import Paper, budget_lines, heading, row_lines, run_lines, tree_lines
+from runtime.cli.when import stamp
+from runtime.errors import NotFound
+from runtime.events import Event, Unknown, decode, event_types
+from runtime.facts import Partition
+from runtime.record import ACTIVE, Record, SessionLine
+
+
+class Wanted(NamedTuple):
+    """Which events of a session."""
+
+    run_id: str | None
+    types: tuple[str, ...]
+    node: str | None
+    after: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether every event of the session is wanted."""
+        return self == Wanted(None, (), None, 0)
+
+
+class Stored(msgspec.Struct):
+    """The common fields of an event, read without the rest."""
+
+    type: str
+    seq: int = 0
+    node_id: str | None = None
+    run_id: str | None = None
+
+
+_stored = msgspec.json.Decoder(Stored)
+
+
+@click.command(
+    epilog=options.examples(
+        "farthing events",
+        "farthing events monday --user ada",
+        "farthing events monday --json --type agent.usage",
+        "farthing events --follow",
+    )
+)
+@click.argument("session", required=False)
+@options.user
+@options.flow
+@click.option("--run", "run_id", metavar="ID", help="Only this run's.")
+@click.option(
+    "--type",
+    "types",
+    multiple=True,
+    metavar="TYPE",
+    help="Only events of this type; repeatable. `agent` takes all of agent.*.",
+)
+@click.option("--node", metavar="ID", help="Only this node's.")
+@click.option(
+    "--after", type=click.IntRange(min=0), default=0, metavar="SEQ", help="Only those after this number."
+)
+@click.option("--follow", is_flag=True, help="Go on with what happens now; with --run until that run ends.")
+@click.option("--schema", is_flag=True, help="Print every type with its fields and an example.")
+@options.as_json
+@click.option("--rehearsal", is_flag=True, help="Look among rehearsals (runs on the scripted model) only.")
+@options.database
+def command(
+    session: str | None,
+    user_id: str | None,
+    flow: str | None,
+    run_id: str | None,
+    types: tuple[str, ...],
+    node: str | None,
+    after: int,
+    follow: bool,
+    schema: bool,
+    as_json: bool,
+    rehearsal: bool,
+    db: Path | None,
+) -> None:
+    """Show what happened in SESSION, a name or an id; without one, in the latest.
+
+    A row each for run, node, step and tool, with tokens, cost and what is left of the tightest budget
+    after it. With --json an event a line, exactly as stored.
+    """
+    if schema:
+        from runtime.cli.event_schema import print_schema
+
+        print_schema(as_json=as_json)
+        return
+    wanted = Wanted(run_id, _known(types), node, after)
+    partition: Partition | None = "rehearsal" if rehearsal else None
+
+    async def work(record: Record) -> None:
+        line = await _session(record, session, wanted, partition, user_id, flow)
+        if line.partition == "rehearsal" and not rehearsal:
+            say("No real session fits; this is a rehearsal.", "yellow")
+        if follow:
+            await _follow(record, line, wanted, as_json=as_json)
+        elif as_json:
+            _print_json(await _read(record, line, wanted), wanted)
+        else:
+            _print_tree(line, await _read(record, line, wanted), wanted)
+
+    with_record(db, work)
+
+
+async def _session(
+    record: Record,
+    session: str | None,
+    wanted: Wanted,
+    partition: Partition | None,
+    user_id: str | None,
+    flow: str | None,
+) -> SessionLine:
+    """The session meant; a run id alone names its session."""
+    if session is None and wanted.run_id is not None:
+        run = await record.run(wanted.run_id)
+        if run is None:
+            raise NotFound(
+                f"There is no run {wanted.run_id!r}.", remedy="`farthing events --json` shows run ids."
+            )
+        session = run.session_uid
+    return await find_session(record, session, partition=partition, user_id=user_id, flow=flow)
+
+
+def _known(types: tuple[str, ...]) -> tuple[str, ...]:
+    """The types as given. Raises NotFound for one that matches none."""
+    for given in types:
+        if not any(_fits(known, (given,)) for known in event_types()):
+            raise NotFound(
+                f"There is no event type {given!r}.", remedy="`farthing events --schema` prints them all."
+            )
+    return types
+
+
+def _fits(name: str, types: tuple[str, ...]) -> bool:
+    return not types or any(name == each or name.startswith(f"{each}.") for each in types)
+
+
+async def _read(record: Record, line: SessionLine, wanted: Wanted) -> list[bytes]:
+    return await record.events_json(line.uid, after=wanted.after, run_id=wanted.run_id)
+
+
+def _wanted(body: bytes, wanted: Wanted) -> bool:
+    if not wanted.types and wanted.node is None and wanted.run_id is None:
+        return True
+    stored = _stored.decode(body)
+    return (
+        _fits(stored.type, wanted.types)
+        and wanted.node in (None, stored.node_id)
+        and wanted.run_id in (None, stored.run_id)
+    )
+
+
+def _print_json(bodies: list[bytes], wanted: Wanted) -> None:
+    """An event a line; bytes go out as they are stored, unless a person looks."""
+    chosen = bodies if wanted.whole else [body for body in bodies if _wanted(body, wanted)]
+    if is_terminal(sys.stdout):
+        for body in chosen:
+            write(json_visible(body.decode("utf-8", "replace")))
+        return
+    if chosen:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(b"\n".join(chosen) + b"\n")
+        sys.stdout.buffer.flush()
+
+
+def _events(bodies: list[bytes], wanted: Wanted) -> Iterator[tuple[int, Event | Unknown]]:
+    for body in bodies:
+        if _wanted(body, wanted):
+            yield _stored.decode(body).seq, decode(body)
+
+
+def _print_tree(line: SessionLine, bodies: list[bytes], wanted: Wanted) -> None:
+    paper = _paper()
+    for each in head_lines(line, paper):
+        write(each)
+    for each in tree_lines(fold(_events(bodies, wanted)), paper):
+        write(each)
+
+
+def _paper() -> Paper:
+    return Paper(width_of(sys.stdout), coloured(sys.stdout))
+
+
+def head_lines(line: SessionLine, paper: Paper) -> list[str]:
+    """Whose session it is, and which."""
+    user = "no user" if line.user_id is None else f"user {one_line(line.user_id)}"
+    runs = f"{line.runs} run{'' if line.runs == 1 else 's'}"
+    kind = " · rehearsal" if line.partition == "rehearsal" else ""
+    return [
+        f"{paper.ink('session ' + one_line(line.name), 'bold')} · flow {one_line(line.flow_name)} · {user}",
+        paint(
+            f"{line.uid} · {runs}, {line.events:,} events{kind} · {stamp(line.opened_at)} UTC",
+            "dim",
+            on=paper.colour,
+        ),
+        "",
+    ]
+
+
+async def _follow(record: Record, line: SessionLine, wanted: Wanted, *, as_json: bool) -> None:
+    """Print what was and what comes, until cancelled or, with a run, until it ends."""
+    paper = _paper()
+    if not as_json:
+        for each in head_lines(line, paper):
+            write(each)
+    timeline = Timeline()
+    runs: dict[str | None, int] = {}
+    bodies = _until_end(record, line, wanted)
+    async for body in bodies:
+        if as_json:
+            if _wanted(body, wanted):
+                _print_json([body], wanted._replace(after=0))
+            continue
+        for each in _news(timeline, body, wanted, runs, paper):
+            write(each)
+        sys.stdout.flush()
+
+
+async def _until_end(record: Record, line: SessionLine, wanted: Wanted) -> AsyncIterator[bytes]:
+    """Events as they come. A run that has ended, or ends, ends them."""
+    if wanted.run_id is not None:
+        run = await record.run(wanted.run_id)
+        if run is not None and run.state not in ACTIVE:
+            for body in await _read(record, line, wanted):
+                yield body
+            return
+    async for body in record.follow(line.uid, after=wanted.after):
+        yield body
+        if wanted.run_id is not None:
+            stored = _stored.decode(body)
+            if stored.type == "run.finished" and stored.run_id == wanted.run_id:
+                return
+
+
+def _news(
+    timeline: Timeline, body: bytes, wanted: Wanted, runs: dict[str | None, int], paper: Paper
+) -> list[str]:
+    """The lines that an event brings, when lines can only be added."""
+    if not _wanted(body, wanted):
+        return []
+    lines: list[str] = []
+    for row in timeline.add(_stored.decode(body).seq, decode(body)):
+        if row.kind == "run":
+            below = [r for r in timeline.rows() if r.run_id == row.run_id]
+            lines += [*run_lines(runs.get(row.run_id, 1), row, paper), *budget_lines(below, paper), ""]
+            continue
+        if row.run_id is not None and row.run_id not in runs:
+            runs[row.run_id] = len(runs) + 1
+            lines.append(heading(paper))
+        lines += row_lines(row, paper)
+    return lines

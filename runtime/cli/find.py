@@ -1,0 +1,112 @@
+"""Finding a session or a flow by what people call it; where a name is not unique, the candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from runtime.cli.plain import one_line
+from runtime.cli.when import stamp
+from runtime.errors import NotFound
+from runtime.facts import Partition
+from runtime.record import Record, SessionFilter, SessionLine
+
+SHOWN = 8
+"""Candidates listed at most."""
+INTERNAL = "@"
+"""Sessions of Farthing's own (`@admin`, `@maintenance`) begin so; they are found by name or id only."""
+
+
+async def find_session(
+    record: Record,
+    name: str | None,
+    *,
+    partition: Partition | None = None,
+    user_id: str | None = None,
+    flow: str | None = None,
+) -> SessionLine:
+    """The session of that uid or name, or the latest where none is named.
+
+    `partition` null: real ones, and rehearsals only where no real one fits. Raises NotFound with candidates.
+    """
+    if name is not None:
+        by_uid = await record.session(name)
+        if by_uid is not None:
+            return by_uid
+    partitions: tuple[Partition, ...] = ("real", "rehearsal") if partition is None else (partition,)
+    for each in partitions:
+        flow_id = await flow_id_of(record, flow, each) if flow is not None else None
+        found = await _named(record, SessionFilter(each, user_id, flow_id, name))
+        if len(found) > 1:
+            raise NotFound(
+                f"{len(found)} sessions are called {name!r}:\n{_listed(found)}",
+                code="session.ambiguous",
+                remedy="Give one of these ids, or narrow it with --user or --flow.",
+            )
+        if found:
+            return found[0]
+    raise await _none(record, SessionFilter(partition or "real", user_id, None, name))
+
+
+async def _named(record: Record, which: SessionFilter) -> list[SessionLine]:
+    """Sessions of that name; without a name the latest one that is not Farthing's own."""
+    if which.name is not None:
+        return await record.sessions(which)
+    lines = await record.sessions(which._replace(limit=100))
+    return [x for x in lines if not x.flow_id.startswith(INTERNAL) and not x.name.startswith(INTERNAL)][:1]
+
+
+async def _none(record: Record, which: SessionFilter) -> NotFound:
+    if which.name is None:
+        return NotFound(
+            "There are no sessions yet.", remedy='`farthing run example:support "Hello"` makes one.'
+        )
+    near = await record.sessions(which._replace(name=None, text=which.name, limit=SHOWN))
+    if near:
+        return NotFound(
+            f"There is no session {which.name!r}; these are like it:\n{_listed(near)}",
+            remedy="Give one of these.",
+        )
+    return NotFound(f"There is no session {which.name!r}.", remedy="`farthing sessions` lists them.")
+
+
+def _listed(found: Sequence[SessionLine]) -> str:
+    lines = [
+        f"  {line.uid}  {one_line(line.name)}  user {_name(line.user_id)}  flow {one_line(line.flow_name)}"
+        f"  {stamp(line.last_at)}"
+        for line in found[:SHOWN]
+    ]
+    return "\n".join([*lines, f"  and {len(found) - SHOWN} more"] if len(found) > SHOWN else lines)
+
+
+def _name(user_id: str | None) -> str:
+    return "(none)" if user_id is None else one_line(user_id)
+
+
+async def flow_id_of(record: Record, given: str, partition: Partition = "real") -> str:
+    """A flow's id from its id, its name in what was run, or its file."""
+    if _is_file(given):
+        return flow_id_in(given)
+    found = await record.sessions(SessionFilter(partition, flow_id=given, limit=1))
+    if found:
+        return given
+    named = await record.sessions(SessionFilter(partition, text=given, limit=200))
+    ids = sorted({line.flow_id for line in named if line.flow_name == given})
+    if len(ids) > 1:
+        raise NotFound(
+            f"{len(ids)} flows are called {given!r}: {', '.join(ids)}.", remedy="Give the id, or the file."
+        )
+    return ids[0] if ids else given
+
+
+def _is_file(given: str) -> bool:
+    return given.startswith("example:") or (given.endswith(".json") and Path(given).exists())
+
+
+def flow_id_in(given: str) -> str:
+    """The id of the flow in a file."""
+    from runtime.cli.files import read_flow
+    from runtime.spec import load_flow
+
+    file = read_flow(given)
+    return load_flow(file.raw, name=file.name).spec.flow_id

@@ -1,0 +1,43 @@
+"""The JSON Schema of a whole flow document, with the config of every installed node type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic.json_schema import models_json_schema
+
+from runtime.node import NodeType
+from runtime.spec import FORMAT, FlowSpec
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def flow_schema(types: Sequence[NodeType]) -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) of the documents that these node types can make up."""
+    refs, definitions = models_json_schema(
+        [(each.config, "validation") for each in types], ref_template="#/$defs/{model}"
+    )
+    schema = FlowSpec.model_json_schema(ref_template="#/$defs/{model}")
+    found: dict[str, Any] = {**schema.pop("$defs", {}), **definitions.get("$defs", {})}
+    node = found.pop("NodeSpec")
+    schema["properties"]["nodes"]["items"] = {
+        "oneOf": [_node(node, each, refs[(each.config, "validation")]) for each in types]
+    }
+    schema["properties"]["format"] = {"const": FORMAT, "description": "The format and its version."}
+    schema["required"] = ["format", "name", "nodes", "edges"]
+    return {"$schema": DIALECT, "title": "Farthing flow", **schema, "$defs": found}
+
+
+def _node(shape: dict[str, Any], node_type: NodeType, config: dict[str, Any]) -> dict[str, Any]:
+    """The schema of one node of a type."""
+    properties = {**shape["properties"]}
+    properties["type"] = {"const": node_type.name}
+    properties["config"] = {**config, "description": node_type.help}
+    return {
+        "type": "object",
+        "title": node_type.title,
+        "additionalProperties": False,
+        "properties": properties,
+        "required": ["id", "type"],
+    }

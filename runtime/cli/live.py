@@ -1,0 +1,75 @@
+"""What a person sees of a run while it runs: a line a step on stderr, the answer's words on stdout."""
+
+from __future__ import annotations
+
+import sys
+
+from runtime.cli.plain import one_line, visible
+from runtime.cli.streams import coloured, is_terminal, say, width_of
+from runtime.cli.timeline import Row, Timeline
+from runtime.cli.timeline_text import Paper, live_lines
+from runtime.events import AgentUsage, Entry, RunStarted, SessionOpened
+
+
+class Live:
+    """Follows one run. On a terminal it draws; in a pipe it says only what must be said."""
+
+    def __init__(self, *, new_session: bool, quiet: bool = False) -> None:
+        self._timeline = Timeline()
+        self._shown = is_terminal(sys.stderr) and not quiet
+        self._streams = is_terminal(sys.stdout) and not quiet
+        self._new_session = new_session
+        self._node: str | None = None
+        self._text = ""
+        self._mid_line = False
+        self._paper = Paper(width_of(sys.stderr), coloured(sys.stderr), quotes=not self._streams)
+        self.stopped = False
+
+    @property
+    def streamed(self) -> str | None:
+        """The last text that was shown as it came; None where none was."""
+        return self._text if self._text.strip() else None
+
+    def entry(self, entry: Entry) -> None:
+        """A committed event."""
+        event = entry.event
+        if isinstance(event, SessionOpened) and self._new_session:
+            self._say(f"session {one_line(event.name)}", "dim")
+        if isinstance(event, RunStarted) and event.rehearsal:
+            self._say("rehearsal: the scripted model answers, not a real one; no money is spent", "yellow")
+        for row in self._timeline.add(entry.seq, event):
+            self._row(row)
+        if isinstance(event, AgentUsage) and event.node_id == self._node:
+            self._node = None
+
+    def delta(self, node_id: str, text: str) -> None:
+        """Words of an agent's model as they come. Of agents at the same time only the first is shown."""
+        if not self._streams:
+            return
+        if self._node is None:
+            self._node, self._text = node_id, ""
+        if node_id != self._node:
+            return
+        self._text += text
+        sys.stdout.write(visible(text))
+        sys.stdout.flush()
+        self._mid_line = not self._text.endswith("\n")
+
+    def end(self) -> None:
+        """The run is over: leave the cursor at the beginning of a line."""
+        if self._mid_line:
+            sys.stdout.write("\n")
+            sys.stdout.flush()
+            self._mid_line = False
+
+    def _row(self, row: Row) -> None:
+        if row.kind == "stop":
+            self.stopped = True
+        if not self._shown and row.kind not in {"warning", "stop"}:
+            return
+        for line in live_lines(row, self._paper):
+            self._say(line)
+
+    def _say(self, text: str, *styles: str) -> None:
+        self.end()
+        say(text, *styles)

@@ -1,0 +1,136 @@
+"""List sessions with their cost."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from runtime.cli import options
+from runtime.cli.find import flow_id_of
+from runtime.cli.opening import with_record
+from runtime.cli.run_result import cost_json, cost_text, usage_json
+from runtime.cli.streams import result_csv, result_json, say
+from runtime.cli.table import Column, show
+from runtime.cli.when import When, stamp
+from runtime.facts import Partition
+from runtime.record import Record, SessionFilter, SessionLine
+
+STATES = ("queued", "running", "paused", "completed", "failed", "cancelled", "interrupted")
+CSV_HEADER = (
+    "uid", "session", "flow_id", "flow", "user", "state", "runs", "events", "input_tokens", "output_tokens",
+    "cost", "unknown_cost", "opened_at", "last_at",
+)  # fmt: skip
+
+
+@click.command(
+    epilog=options.examples(
+        "farthing sessions",
+        "farthing sessions --user ada --state failed",
+        "farthing sessions --text support --csv > sessions.csv",
+    )
+)
+@options.user
+@options.flow
+@click.option("--state", type=click.Choice(STATES), help="Only those whose newest run is in this state.")
+@click.option("--text", metavar="TEXT", help="Only those with this in a name or an id.")
+@click.option("--before", type=When(), metavar="TIME", help="Only those last active before this time.")
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="How many at most.")
+@options.rehearsal
+@options.as_json
+@options.as_csv
+@options.database
+def command(
+    user_id: str | None,
+    flow: str | None,
+    state: str | None,
+    text: str | None,
+    before: datetime | None,
+    limit: int,
+    partition: Partition,
+    as_json: bool,
+    as_csv: bool,
+    db: Path | None,
+) -> None:
+    """List sessions, the latest active first."""
+
+    async def work(record: Record) -> tuple[list[SessionLine], int]:
+        flow_id = await flow_id_of(record, flow, partition) if flow is not None else None
+        which = SessionFilter(partition, user_id, flow_id, None, state, text, before, limit)
+        return await record.sessions(which), await record.hidden_rehearsals()
+
+    lines, hidden = with_record(db, work)
+    if as_json:
+        result_json([line_json(line) for line in lines])
+    elif as_csv:
+        result_csv(CSV_HEADER, (_csv(line) for line in lines))
+    else:
+        _table(lines)
+    tell_hidden(hidden, partition, "session")
+
+
+def tell_hidden(hidden: int, partition: Partition, noun: str) -> None:
+    """Say that rehearsals are left out."""
+    if hidden and partition == "real":
+        say(f"{hidden:,} rehearsal {noun}{'' if hidden == 1 else 's'} hidden; --rehearsal shows them.", "dim")
+
+
+def line_json(line: SessionLine) -> dict[str, Any]:
+    """A session as JSON."""
+    return {
+        "uid": line.uid,
+        "session": line.name,
+        "flow_id": line.flow_id,
+        "flow": line.flow_name,
+        "user": line.user_id,
+        "state": line.state,
+        "runs": line.runs,
+        "events": line.events,
+        "usage": usage_json(line.usage),
+        "cost": cost_json(line.cost, line.unknown),
+        "unknown_cost": line.unknown,
+        "opened_at": line.opened_at,
+        "last_at": line.last_at,
+    }
+
+
+def _csv(line: SessionLine) -> tuple[object, ...]:
+    return (
+        line.uid, line.name, line.flow_id, line.flow_name, line.user_id, line.state, line.runs, line.events,
+        line.usage.input, line.usage.output, cost_json(line.cost, line.unknown), line.unknown,
+        line.opened_at.isoformat(), line.last_at.isoformat(),
+    )  # fmt: skip
+
+
+def _table(lines: list[SessionLine]) -> None:
+    if not lines:
+        say("No sessions.")
+        return
+    columns = (
+        Column("session", flexible=True),
+        Column("flow", flexible=True),
+        Column("user", flexible=True),
+        Column("state"),
+        Column("runs", right=True),
+        Column("tokens", right=True),
+        Column("cost", right=True),
+        Column("last (UTC)"),
+    )
+    show(
+        columns,
+        [
+            (
+                line.name,
+                line.flow_name,
+                line.user_id or "",
+                line.state,
+                f"{line.runs:,}",
+                f"{line.usage.tokens:,}",
+                cost_text(line.cost, line.unknown),
+                stamp(line.last_at),
+            )
+            for line in lines
+        ],
+    )

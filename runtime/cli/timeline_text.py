@@ -1,0 +1,260 @@
+"""A timeline's rows as lines for a terminal: aligned numbers, an indented tree, stops nobody can miss."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from decimal import ROUND_CEILING, Decimal
+from typing import NamedTuple
+
+from runtime.cli.plain import cells, clip, one_line, pad, visible
+from runtime.cli.run_result import cost_text, left_text
+from runtime.cli.streams import paint
+from runtime.cli.timeline import Row
+from runtime.cli.when import duration
+from runtime.events import Gauge
+from runtime.ledger import amount_text, gauge_text
+from runtime.usage import dollars
+
+TIME, IN, OUT, CACHED, COST, LEFT, TOOK = 8, 7, 6, 7, 10, 10, 8
+ROOMY = 104
+"""From this many columns on there is room for the cached tokens and for how long things took."""
+NARROWEST = 16
+MARKS = {"warning": "▲", "stop": "■", "error": "■", "memory": "·", "tool": "→", "admin": "·", "note": "·"}
+COLOURS = {"warning": "yellow", "stop": "red", "error": "red"}
+
+
+class Paper(NamedTuple):
+    """What is drawn on: its columns, whether in colour, and whether rows quote what a model said."""
+
+    width: int
+    colour: bool
+    quotes: bool = True
+
+    @property
+    def roomy(self) -> bool:
+        return self.width >= ROOMY
+
+    @property
+    def words(self) -> int:
+        """Columns left for words beside the numbers."""
+        numbers = TIME + 1 + 1 + IN + 1 + OUT + 1 + COST + 1 + LEFT
+        more = (CACHED + TOOK + 2) if self.roomy else 0
+        return max(NARROWEST, self.width - numbers - more)
+
+    def ink(self, text: str, *styles: str) -> str:
+        return paint(text, *styles, on=self.colour)
+
+
+def money(nanos: int) -> str:
+    """Dollars with six decimals, rounded up, so that a column of them lines up."""
+    return f"${dollars(nanos).quantize(Decimal('0.000001'), rounding=ROUND_CEILING):,f}"
+
+
+def tightest(gauges: Sequence[Gauge]) -> Gauge | None:
+    """The budget of which the smallest part is left."""
+    limited = [g for g in gauges if g.limit is not None]
+    return min(limited, key=lambda g: Decimal(max(0, (g.limit or 0) - g.used)) / (g.limit or 1), default=None)
+
+
+def left(gauges: Sequence[Gauge]) -> str:
+    """What is left of the tightest budget, short: `$0.4987` or `3,200 tk`."""
+    gauge = tightest(gauges)
+    if gauge is None or gauge.limit is None:
+        return ""
+    amount = max(0, gauge.limit - gauge.used)
+    text = amount_text(gauge.metric, amount)
+    return text.replace(" tokens", " tk")
+
+
+def heading(paper: Paper) -> str:
+    """The titles of the columns."""
+    text = f"{'time':>{TIME}} {pad('what', paper.words)} {'in':>{IN}}→{'out':<{OUT}}"
+    text += f" {'cached':>{CACHED}}" if paper.roomy else ""
+    text += f" {'cost':>{COST}} {'left':>{LEFT}}"
+    text += f" {'took':>{TOOK}}" if paper.roomy else ""
+    return paper.ink(text, "dim")
+
+
+def row_lines(row: Row, paper: Paper) -> list[str]:
+    """A row of the tree."""
+    if row.kind in COLOURS:
+        return message_lines(row, paper)
+    return [_numbers_line(row, _words(row), paper, indent=max(0, row.depth - 1) * 2)]
+
+
+def live_lines(row: Row, paper: Paper) -> list[str]:
+    """A row as it happens, for somebody who waits: steps, tools, writes, and whatever went wrong."""
+    if row.kind in COLOURS:
+        return message_lines(row, paper)
+    if row.kind == "run" or (row.kind == "node" and row.state not in {"failed", "skipped"}):
+        return []
+    if row.kind == "memory" and row.what == "memory read":
+        return []
+    if row.kind == "node" and not row.text:
+        return []
+    before = f"{one_line(row.node_id)} " if row.node_id and row.kind != "node" else ""
+    return [_numbers_line(row, before + _words(row, quotes=paper.quotes), paper, indent=0)]
+
+
+def message_lines(row: Row, paper: Paper) -> list[str]:
+    """A warning or a stop: all of its words, its numbers and what to do, across the whole width."""
+    colour = COLOURS[row.kind]
+    word = {"warning": "warning", "stop": "STOPPED", "error": "error"}[row.kind]
+    where = f" {one_line(row.node_id)}:" if row.node_id else ""
+    text = row.text
+    if row.gauge is not None and amount_text(row.gauge.metric, row.gauge.used) not in text:
+        text = f"{text.rstrip('.')}: {row.gauge.budget} {gauge_text(row.gauge)}."
+    lines = _wrapped(f"{MARKS[row.kind]} {word}{where} {text}", paper)
+    shown = [f"{_time(row)} {paper.ink(lines[0], 'bold', colour)}"]
+    shown += [f"{' ' * TIME} {paper.ink(line, colour)}" for line in lines[1:]]
+    if row.remedy:
+        shown += [f"{' ' * TIME} {line}" for line in _wrapped(f"  do: {row.remedy}", paper)]
+    return shown
+
+
+def run_lines(number: int, row: Row, paper: Paper) -> list[str]:
+    """The head of a run: how it ended, and what it used."""
+    colour = {"completed": "green", "failed": "red", "running": "cyan"}.get(row.state, "yellow")
+    parts = [f"run {number}", paper.ink(row.state, colour)]
+    if row.text and row.state not in {"failed", "cancelled", "interrupted"}:
+        parts.append(one_line(row.text))
+    if row.ms is not None:
+        parts.append(duration(row.ms))
+    if row.rehearsal:
+        parts.append(paper.ink("rehearsal", "yellow"))
+    elif row.model:
+        parts.append(one_line(row.model))
+    if row.usage is not None:
+        parts += [f"{row.usage.tokens:,} tokens", cost_text(row.cost, row.unknown)]
+    return [paper.ink(parts[0], "bold") + " · " + " · ".join(parts[1:])]
+
+
+def budget_lines(rows: Iterable[Row], paper: Paper) -> list[str]:
+    """Each budget as the last of the rows shows it."""
+    last: dict[tuple[str, str, str], Gauge] = {}
+    for row in rows:
+        for gauge in row.gauges:
+            last[(gauge.pot, gauge.metric, gauge.period)] = gauge
+    return [
+        paper.ink(
+            clip(
+                f"{' ' * TIME} {one_line(gauge.budget)}: {gauge_text(gauge)}, {left_text(gauge)}", paper.width
+            ),
+            "dim",
+        )
+        for gauge in last.values()
+    ]
+
+
+def tree_lines(rows: Sequence[Row], paper: Paper) -> list[str]:
+    """A whole timeline: each run with its head, its rows and its budgets."""
+    lines: list[str] = []
+    number = 0
+    at = 0
+    while at < len(rows):
+        end = at + 1
+        while end < len(rows) and rows[end].depth > 0:
+            end += 1
+        head, below = rows[at], rows[at + 1 : end]
+        if head.kind == "run":
+            number += 1
+            lines += [*([""] if lines else []), *run_lines(number, head, paper)]
+            lines += [heading(paper)] if below else []
+            lines += [line for row in below for line in row_lines(row, paper)]
+            lines += _why(head, below, paper) + budget_lines(below, paper)
+        else:
+            lines += row_lines(head, paper)
+        at = end
+    return lines
+
+
+def _why(head: Row, below: Sequence[Row], paper: Paper) -> list[str]:
+    """The error of a run, where none of its rows has told it."""
+    if head.code is None or any(row.code == head.code and row.text for row in below):
+        return []
+    return _wrapped(f"{' ' * TIME} {head.text}" + (f" {head.remedy}" if head.remedy else ""), paper)
+
+
+def _words(row: Row, *, quotes: bool = True) -> str:
+    if row.kind == "call":
+        return _call_words(row, quotes=quotes)
+    if row.kind == "node":
+        text = f"  {row.text}" if row.text else ""
+        return f"{row.what}{'' if row.state in {'done', 'running'} else ' ' + row.state}{text}"
+    state = f" {row.state}:" if row.state in {"failed", "running", "cancelled"} else ""
+    return f"{MARKS[row.kind]} {row.what}{state} {row.text}"
+
+
+def _call_words(row: Row, *, quotes: bool) -> str:
+    words = [f"step {row.step}" if row.step is not None else "call"]
+    if row.purpose not in {None, "main"}:
+        words.append(str(row.purpose))
+    if row.attempt > 1:
+        words.append(f"try {row.attempt}")
+    if row.state != "done":
+        words.append("waits for a budget" if row.state == "waiting" else row.state)
+    elif row.waited_ms:
+        words.append(f"waited {duration(row.waited_ms)}")
+    if row.estimated:
+        words.append("estimated")
+    if row.text and (quotes or row.state == "failed" or row.text.startswith("asks for ")):
+        words.append(f" {row.text}")
+    return " ".join(words)
+
+
+def _numbers_line(row: Row, words: str, paper: Paper, *, indent: int) -> str:
+    text = pad(clip(" " * indent + one_line(words), paper.words), paper.words)
+    line = f"{_time(row)} {_inked(row, text, paper)}"
+    if row.usage is not None or row.gauges:
+        line += _figures(row, paper)
+    elif paper.roomy and row.ms:
+        line += " " * (1 + IN + 1 + OUT + 1 + CACHED + 1 + COST + 1 + LEFT)
+    if paper.roomy and row.ms:
+        line += paper.ink(f" {duration(row.ms):>{TOOK}}", "dim")
+    return line.rstrip()
+
+
+def _figures(row: Row, paper: Paper) -> str:
+    usage = row.usage
+    if usage is None:
+        tokens = " " * (1 + IN + 1 + OUT) + (" " * (CACHED + 1) if paper.roomy else "")
+        cost = ""
+    else:
+        tokens = f" {usage.input:>{IN},}→{format(usage.output, ','):<{OUT}}"
+        cached = f"{usage.cached:,}" if usage.cached else ""
+        tokens += paper.ink(f" {cached:>{CACHED}}", "dim") if paper.roomy else ""
+        cost = "unknown" if row.cost is None else money(row.cost)
+    shown = f" {cost:>{COST}}"
+    rest = f" {left(row.gauges):>{LEFT}}"
+    return tokens + (paper.ink(shown, "yellow") if cost == "unknown" else shown) + paper.ink(rest, "cyan")
+
+
+def _inked(row: Row, text: str, paper: Paper) -> str:
+    if row.state == "failed":
+        return paper.ink(text, "red")
+    if row.state == "waiting":
+        return paper.ink(text, "yellow")
+    if row.kind in {"memory", "note"} or row.state == "skipped":
+        return paper.ink(text, "dim")
+    return paper.ink(text, "bold") if row.kind == "node" else text
+
+
+def _time(row: Row) -> str:
+    seconds = row.offset_ms / 1000
+    if seconds < 1000:
+        return f"{seconds:>{TIME - 1}.2f}s"
+    minutes = row.offset_ms // 60_000
+    text = f"{minutes} m" if minutes < 6000 else f"{minutes // 1440} d"
+    return text.rjust(TIME)
+
+
+def _wrapped(text: str, paper: Paper) -> list[str]:
+    """A text over several lines; what is indented at its beginning stays so."""
+    room = max(NARROWEST, paper.width - TIME - 1)
+    lines: list[str] = []
+    for part in visible(text).split("\n"):
+        lead = " " * (len(part) - len(part.lstrip()))
+        wide = 2 if cells(part) > len(part) * 1.2 else 1
+        lines += textwrap.wrap(part, room // wide, subsequent_indent=lead + "  ", break_on_hyphens=False)
+    return lines or [""]
