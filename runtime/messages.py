@@ -134,6 +134,10 @@ class TokenCounter(Protocol):
         """Tokens of a text for `provider:model`, estimated."""
         ...
 
+    def message(self, model: str, message: Message) -> int:
+        """Tokens of one message for `provider:model`, estimated."""
+        ...
+
     def learn(self, model: str, counted: int, reported: int) -> None:
         """Take note that a request counted as `counted` was reported as `reported` input tokens."""
         ...

@@ -1,0 +1,1 @@
+"""The agent's loop: a step is budget check, model call and tool calls."""

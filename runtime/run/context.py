@@ -1,0 +1,154 @@
+"""A node's only door: what `ctx` is while a run goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from runtime.calls import Account, Asked, Gate
+from runtime.errors import BoundReached, InputError
+from runtime.events import Custom
+from runtime.facts import Fact, Kind, Shelf, Written
+from runtime.memory_service import MemoryService, Where
+from runtime.messages import Message, OnDelta, Purpose, Reply, Request
+from runtime.node import Inputs, NodeResult
+from runtime.plan import PlanNode
+from runtime.reasoning.loop import reason
+from runtime.reasoning.toolbox import MemoryTool, Tool, Toolbox
+
+if TYPE_CHECKING:
+    from runtime.run.schedule import Run
+
+
+class Context:
+    """The door of one visit of one node. What it needs is made when it is first asked for."""
+
+    __slots__ = ("_account", "_memory", "_run", "_steps", "_toolbox", "node", "visit")
+
+    def __init__(self, run: Run, node: PlanNode, visit: int = 1) -> None:
+        self._run, self.node, self.visit = run, node, visit
+        self._account: Account | None = None
+        self._memory: MemoryService | None = None
+        self._toolbox: Toolbox | None = None
+        self._steps = 0
+
+    @property
+    def node_id(self) -> str:
+        return self.node.id
+
+    # -- what a node may do
+
+    async def reason(self, task: Any, inputs: Inputs) -> NodeResult:
+        prompt = as_text(inputs.value) if task.prompt is None else self.render(task.prompt, inputs)
+        return await reason(task, self, prompt)
+
+    async def complete(self, request: Request, *, purpose: Purpose = "main") -> Reply:
+        step = self.take_step()
+        hinted = msgspec.structs.replace(request, hints={"node_id": self.node.id, "purpose": purpose})
+        news = tuple(msgspec.Raw(message.wire) for message in request.messages)
+        asked = Asked(request=hinted, purpose=purpose, step=step, news=news, on_delta=self.on_delta)
+        return (await self.gate.call(self.account, asked)).reply
+
+    def render(self, text: str, inputs: Inputs) -> str:
+        from runtime.template import Template
+
+        return Template(text).render(inputs.names())
+
+    async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        tool = next((t for t in self._tools() if t.spec.name == name), None)
+        if tool is None:
+            raise InputError(f"The tool {name!r} is not attached to {self.node.id!r}.", code="tool.unknown")
+        return await tool.call(arguments, Where(self._run.run_id, self.node.id, None))
+
+    @property
+    def facts(self) -> Facts:
+        if self.memory is None:
+            raise InputError(f"No Memory is attached to {self.node.id!r}.", remedy="Attach a Memory node.")
+        return Facts(self.memory, Where(self._run.run_id, self.node.id, self._steps or None))
+
+    async def history(self, *, last: int | None = None) -> list[Message]:
+        messages = self._run.histories.get(self.node.id, [])
+        return messages if last is None else messages[-last:]
+
+    def emit(self, name: str, data: Any = None) -> None:
+        self._run.journal.say(
+            Custom(
+                at=self._run.clock.now(), run_id=self._run.run_id, node_id=self.node.id,
+                step=self._steps or None, name=name, data=data,
+            )
+        )  # fmt: skip
+
+    # -- what the agent's loop needs besides
+
+    @property
+    def gate(self) -> Gate:
+        return self._run.services.gate
+
+    @property
+    def account(self) -> Account:
+        if self._account is None:
+            self._account = self._run.account(self.node, self.visit)
+        return self._account
+
+    @property
+    def memory(self) -> MemoryService | None:
+        binding = self.node.memory
+        if self._memory is None and binding is not None:
+            run = self._run
+            owner = run.session_uid if binding.config.scope == "session" else run.user or ""
+            shelf = Shelf(run.partition, binding.namespace, binding.config.scope, owner)
+            self._memory = MemoryService(binding.config, shelf, run.journal)
+        return self._memory
+
+    @property
+    def toolbox(self) -> Toolbox:
+        if self._toolbox is None:
+            self._toolbox = Toolbox(self._tools(), self._run.journal, self.memory)
+        return self._toolbox
+
+    @property
+    def on_delta(self) -> OnDelta | None:
+        listener = self._run.on_delta
+        if listener is None:
+            return None
+        node_id = self.node.id
+        return lambda text: listener(node_id, text)
+
+    def take_step(self) -> int:
+        """The next step's number in this node. Raises BoundReached at the run's own bound."""
+        self._run.take_step(self.node.id)
+        self._steps += 1
+        return self._steps
+
+    def _tools(self) -> Sequence[Tool]:
+        tools: list[Tool] = []
+        if self.memory is not None:
+            tools += [MemoryTool(self.memory, spec) for spec in self.memory.tool_specs()]
+        return tools
+
+
+class Facts:
+    """The facts door: the shelf of the attached Memory, through its gate."""
+
+    def __init__(self, memory: MemoryService, where: Where) -> None:
+        self._memory, self._where = memory, where
+
+    async def all(self) -> list[Fact]:
+        return await self._memory.current()
+
+    async def write(
+        self, key: str, value: Any, *, kind: Kind = "fact", ttl_s: float | None = None
+    ) -> Written:
+        return await self._memory.write(key, value, self._where, kind=kind, ttl_s=ttl_s)
+
+
+def as_text(value: Any) -> str:
+    """A value as a user's message: a text as it is, nothing as nothing, all else as JSON."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else msgspec.json.encode(value).decode()
+
+
+__all__ = ["BoundReached", "Context", "Facts", "as_text"]

@@ -1,0 +1,173 @@
+"""Carrying out a plan: nodes run when their inputs are there, independent ones at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Any
+
+from runtime.calls import Account
+from runtime.clock import Clock
+from runtime.errors import BoundReached, FarthingError, NodeFailed
+from runtime.events import CallError, NodeFinished, NodeSkipped, NodeStarted
+from runtime.events import NodeFailed as NodeFailedEvent
+from runtime.journal import Journal
+from runtime.messages import Message
+from runtime.node import Branch, Inputs, NodeResult
+from runtime.plan import Plan, PlanNode
+from runtime.record import Turn
+from runtime.run.context import Context
+from runtime.run.ready import Board
+from runtime.run.services import Assignment, OnDelta, Services
+
+MAX_STEPS = 1000
+"""Reasoning steps of one run at most (SPEC 3)."""
+
+
+class Run:
+    """The state of one execution; lives as long as it runs."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        services: Services,
+        journal: Journal,
+        *,
+        run_id: str,
+        session_uid: str,
+        user: str | None,
+        partition: Any,
+        assignments: dict[str, Assignment],
+        value: Any,
+        histories: dict[str, list[Message]],
+        on_delta: OnDelta | None = None,
+        max_steps: int = MAX_STEPS,
+    ) -> None:
+        self.plan, self.services, self.journal = plan, services, journal
+        self.clock: Clock = services.clock
+        self.run_id, self.session_uid, self.user, self.partition = run_id, session_uid, user, partition
+        self.assignments, self.value, self.histories = assignments, value, histories
+        self.on_delta = on_delta
+        self.outputs: dict[str, Any] = {}
+        self.turns: list[Turn] = []
+        self.failure: FarthingError | None = None
+        self._board = Board(plan)
+        self._ready: deque[int] = deque()
+        self._flying: dict[asyncio.Task[NodeResult | None], PlanNode] = {}
+        self._steps, self._max_steps = 0, max_steps
+
+    async def drive(self) -> None:
+        """Run to the end. The first failure is kept in `failure`; cancelling stops everything at once."""
+        self._ready.extend(self._board.first())
+        try:
+            while (self._ready and self.failure is None) or self._flying:
+                if self.failure is None:
+                    await self._start_ready()
+                if self._flying:
+                    await self._land_some()
+        except BaseException:
+            await self._abort()
+            raise
+
+    async def _start_ready(self) -> None:
+        while self._ready and self.failure is None:
+            node = self.plan.nodes[self._ready.popleft()]
+            alone = not self._ready and not self._flying
+            if alone or node.type.instant:
+                self._settle(node, await self._visit(node))
+                if self.journal.full:
+                    await self.journal.flush()
+            else:
+                self._flying[asyncio.create_task(self._visit(node))] = node
+
+    async def _land_some(self) -> None:
+        done, _ = await asyncio.wait(self._flying, return_when=asyncio.FIRST_COMPLETED)
+        for task in sorted(done, key=lambda task: self._flying[task].index):
+            self._settle(self._flying.pop(task), task.result())
+
+    async def _abort(self) -> None:
+        """Cancel what is in flight and wait until all of it has settled its account."""
+        for task in self._flying:
+            task.cancel()
+        await asyncio.gather(*self._flying, return_exceptions=True)
+        self._flying.clear()
+
+    async def _visit(self, node: PlanNode) -> NodeResult | None:
+        """One visit of a node; None where it failed."""
+        say, now, run_id = self.journal.say, self.clock.now, self.run_id
+        run = node.type.run
+        assert run is not None
+        inputs = Inputs(self.value, {}) if node.type.entry_of_flow else self._board.inputs(node)
+        say(NodeStarted(at=now(), run_id=run_id, node_id=node.id))
+        try:
+            return await run(node.config, inputs, Context(self, node))
+        except asyncio.CancelledError:
+            self._say_failed(node, CallError(code="cancelled", message="The run was cancelled."))
+            raise
+        except FarthingError as error:
+            self._fail(node, error)
+        except Exception as error:  # a node's own bug must not take the run's record with it
+            self._fail(node, NodeFailed(f"The node failed: {type(error).__name__}: {error}."))
+        return None
+
+    def _settle(self, node: PlanNode, result: NodeResult | None) -> None:
+        if result is None:
+            return
+        port = node.main_port
+        if isinstance(result.directive, Branch):
+            port = result.directive.port
+        self.journal.say(
+            NodeFinished(
+                at=self.clock.now(), run_id=self.run_id, node_id=node.id, port=port, output=result.value
+            )
+        )
+        if result.turn:
+            self.turns.append(Turn(node_id=node.id, messages=result.turn))
+        if node.type.result_of_flow:
+            self.outputs[node.id] = result.value
+        ready, skipped = self._board.finish(node, port, result.value)
+        self._ready.extend(ready)
+        for index in skipped:
+            self.journal.say(
+                NodeSkipped(at=self.clock.now(), run_id=self.run_id, node_id=self.plan.nodes[index].id)
+            )
+
+    def _fail(self, node: PlanNode, error: FarthingError) -> None:
+        error.node_id = error.node_id or node.id
+        error.run_id = self.run_id
+        self._say_failed(node, CallError(code=error.code, message=error.message, remedy=error.remedy))
+        if self.failure is None:
+            self.failure = error
+
+    def _say_failed(self, node: PlanNode, error: CallError) -> None:
+        self.journal.say(
+            NodeFailedEvent(at=self.clock.now(), run_id=self.run_id, node_id=node.id, error=error)
+        )
+
+    # -- for the nodes' door
+
+    def account(self, node: PlanNode, visit: int) -> Account:
+        """On whose behalf a node's calls are made."""
+        given = self.assignments[node.id]
+        return Account(
+            journal=self.journal,
+            run_id=self.run_id,
+            node_id=node.id,
+            path=f"{node.id}#{visit}",
+            rules=given.rules,
+            provider=given.provider,
+            model=given.model,
+            client=given.client,
+        )
+
+    def take_step(self, node_id: str) -> None:
+        """Count a reasoning step. Raises BoundReached at the run's bound."""
+        self._steps += 1
+        if self._steps > self._max_steps:
+            raise BoundReached(
+                f"The run made {self._max_steps:,} reasoning steps, which is its bound.",
+                code="run.max_steps",
+                remedy="Give it a smaller task, or split the flow.",
+                node_id=node_id,
+                run_id=self.run_id,
+            )

@@ -1,0 +1,69 @@
+"""What runs share in one process: the store, the settings, the gate, the models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from runtime.calls import Clients, Gate
+from runtime.clock import Clock
+from runtime.ledger import Rule
+from runtime.messages import LanguageModel, TokenCounter
+from runtime.providers import ModelName, Provider
+from runtime.record import Record
+from runtime.registry import Registry, installed
+from runtime.secrets import Redactor
+from runtime.settings import Settings
+
+OnDelta = Callable[[str, str], None]
+"""Called with a node's id and a piece of its answer as it comes."""
+
+
+class Assignment(NamedTuple):
+    """Which model a node uses and which limits govern it."""
+
+    provider: Provider
+    model: ModelName
+    client: LanguageModel
+    rules: tuple[Rule, ...]
+
+
+class Services:
+    """Made once a process; `close` lets go of connections."""
+
+    def __init__(
+        self,
+        record: Record,
+        settings: Settings,
+        clock: Clock,
+        *,
+        registry: Registry | None = None,
+        counter: TokenCounter | None = None,
+        clients: Clients | None = None,
+    ) -> None:
+        self.record, self.settings, self.clock = record, settings, clock
+        self.registry = registry or installed()
+        self.clients = clients or Clients(clock)
+        secrets = settings.secrets_values()
+        self.redactor = Redactor(secrets) if secrets else None
+        self.gate = Gate(counter or _counter(), clock, self.redactor)
+
+    async def close(self) -> None:
+        """Let go of model connections and the store."""
+        await self.clients.close()
+        await self.record.close()
+
+
+def _counter() -> TokenCounter:
+    from runtime.models.counter import Counter
+
+    return Counter()
+
+
+def script_beside(flow_path: Path | None) -> Path | None:
+    """`NAME.script.json` beside `NAME.json`, where there is one."""
+    if flow_path is None:
+        return None
+    script = flow_path.with_name(flow_path.name.removesuffix(".json") + ".script.json")
+    return script if script.is_file() else None

@@ -1,0 +1,350 @@
+"""Starting a run and seeing it through: from a flow's bytes and an input to an outcome.
+
+`execute` is what the command line, the studio and tests call. Everything that can be refused is refused
+before the run is claimed; from then on the run always ends with a state, whatever happens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from runtime.calls import to_the_end
+from runtime.errors import BadInput, FarthingError, StoreError
+from runtime.events import CallError, Entry, Event, Gauge, RunFinished, RunStarted
+from runtime.journal import Journal
+from runtime.ledger import Rule, Subject, counter_key, gauge
+from runtime.messages import Message
+from runtime.plan import Plan, compile_flow
+from runtime.providers import SCRIPTED
+from runtime.record import Claimed, RunEnd, RunStart, RunTotals, SessionKey
+from runtime.run.input import shape_input
+from runtime.run.limits import parse_limit
+from runtime.run.schedule import Run
+from runtime.run.services import Assignment, OnDelta, Services, script_beside
+from runtime.spec import load_flow
+from runtime.usage import Usage
+
+OnEvent = Callable[[Entry], None]
+
+
+class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What to run, on what, for whom.
+
+    `input` is a text, an object or null. `session` null: a new one. `user` null: nobody, which flows with
+    user scope or user periods refuse. `limits` are `metric=amount`. `allow` is the hash of the needs that
+    the user grants. `trusted`: the flow came with Farthing itself or from the caller's own program.
+    """
+
+    flow_bytes: bytes
+    flow_path: Path | None = None
+    input: Any = None
+    session: str | None = None
+    user: str | None = None
+    model: str | None = None
+    limits: tuple[str, ...] = ()
+    allow: str | None = None
+    real_tools: bool = False
+    script: Path | None = None
+    trusted: bool = False
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a run. `cost` sums the known costs in nano-dollars; `unknown` counts those without."""
+
+    run_id: str
+    session_uid: str
+    session_name: str
+    state: str
+    outputs: dict[str, Any] = {}
+    usage: Usage = Usage()
+    cost: int = 0
+    unknown: int = 0
+    gauges: tuple[Gauge, ...] = ()
+    error: CallError | None = None
+    rehearsal: bool = False
+    exit_code: int = 0
+
+
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that may be started: everything about it was checked."""
+
+    request: RunRequest
+    plan: Plan
+    assignments: dict[str, Assignment]
+    value: Any
+    session: SessionKey
+    model: str | None
+
+    @property
+    def rehearsal(self) -> bool:
+        return self.session.partition == "rehearsal"
+
+
+def prepare(request: RunRequest, services: Services) -> Prepared:
+    """Check everything that can be checked before a run. Raises InputError with what to do."""
+    name = request.flow_path.name if request.flow_path is not None else "the flow"
+    plan = compile_flow(load_flow(request.flow_bytes, name=name), services.registry)
+    assignments = _assign(request, plan, services)
+    _needs_user(request, plan, assignments)
+    partition = _partition(assignments)
+    model = next((str(a.model) for a in assignments.values()), None)
+    return Prepared(
+        request=request,
+        plan=plan,
+        assignments=assignments,
+        value=shape_input(plan, request.input),
+        session=SessionKey(partition, request.user, plan.flow_id, request.session or services.clock.new_id()),
+        model=model,
+    )
+
+
+async def execute(
+    request: RunRequest,
+    services: Services,
+    on_event: OnEvent | None = None,
+    on_delta: OnDelta | None = None,
+) -> Outcome:
+    """Run a flow to its end. Raises InputError or StoreError where it cannot begin; a run that began gives
+    an outcome, whatever its state. Cancelling the awaiting task ends the run as cancelled and re-raises."""
+    return await start(prepare(request, services), services, on_event, on_delta).outcome()
+
+
+def start(
+    prepared: Prepared,
+    services: Services,
+    on_event: OnEvent | None = None,
+    on_delta: OnDelta | None = None,
+) -> ActiveRun:
+    """Begin a prepared run in the background."""
+    return ActiveRun(prepared, services, on_event, on_delta)
+
+
+class ActiveRun:
+    """A run under way: it can be awaited and cancelled; twice is harmless."""
+
+    def __init__(
+        self, prepared: Prepared, services: Services, on_event: OnEvent | None, on_delta: OnDelta | None
+    ) -> None:
+        self.run_id = services.clock.new_id()
+        self.prepared, self._services = prepared, services
+        self._on_delta = on_delta
+        self._journal = Journal(services.record, self.run_id, services.clock, on_event)
+        self._cancelled = False
+        self._began = services.clock.monotonic()
+        self.claimed: asyncio.Future[Claimed] = asyncio.get_running_loop().create_future()
+        self._task = asyncio.create_task(self._see_through())
+
+    def cancel(self) -> None:
+        """Ask the run to end at once; its model request is aborted and settled."""
+        if not self._cancelled and not self._task.done():
+            self._cancelled = True
+            self._task.cancel()
+
+    async def outcome(self) -> Outcome:
+        """Wait for the end."""
+        try:
+            return await asyncio.shield(self._task)
+        except asyncio.CancelledError:
+            self.cancel()
+            await asyncio.wait([self._task])
+            raise
+
+    async def _see_through(self) -> Outcome:
+        claimed = await self._claim()
+        run: Run | None = None
+        state, error = "completed", None
+        try:
+            run = await self._run(claimed)
+            await run.drive()
+            if run.failure is not None:
+                state, error = "failed", run.failure
+        except asyncio.CancelledError:
+            state = "cancelled"
+        except FarthingError as failure:
+            state, error = "failed", failure
+        outcome, _ = await to_the_end(self._finish(claimed, run, state, error))
+        return outcome
+
+    async def _claim(self) -> Claimed:
+        prepared, services, now = self.prepared, self._services, self._services.clock.now()
+        plan, request = prepared.plan, prepared.request
+        begin = RunStart(
+            run_id=self.run_id,
+            session=prepared.session,
+            flow_name=plan.name,
+            flow_hash=plan.hash,
+            flow=plan.raw,
+            flow_path=None if request.flow_path is None else str(request.flow_path.resolve()),
+            model=prepared.model,
+            input=self._clean(prepared.value),
+            at=now,
+        )
+        said = RunStarted(
+            at=now,
+            run_id=self.run_id,
+            flow_id=plan.flow_id,
+            flow_name=plan.name,
+            flow_hash=plan.hash,
+            model=prepared.model,
+            rehearsal=prepared.rehearsal,
+            input=begin.input,
+        )
+        try:
+            (claimed, entries), cancelled = await to_the_end(services.record.claim(begin, [said]))
+        except BaseException as error:
+            self.claimed.set_exception(error)
+            self.claimed.exception()  # the task tells it too; nobody need ask here
+            raise
+        self.claimed.set_result(claimed)
+        self._journal.publish(entries)
+        if cancelled:
+            asyncio.current_task().cancel()  # type: ignore[union-attr]  # taken note of; ends the run below
+        return claimed
+
+    async def _run(self, claimed: Claimed) -> Run:
+        prepared, services = self.prepared, self._services
+        histories: dict[str, list[Message]] = {}
+        for node in prepared.plan.nodes:
+            context = getattr(node.config, "context", None)
+            if context is not None and context.mode != "none" and not claimed.session_new:
+                last = getattr(context, "keep", None)
+                histories[node.id] = await services.record.history(claimed.session_uid, node.id, last=last)
+        return Run(
+            prepared.plan,
+            services,
+            self._journal,
+            run_id=self.run_id,
+            session_uid=claimed.session_uid,
+            user=prepared.session.user_id,
+            partition=prepared.session.partition,
+            assignments=prepared.assignments,
+            value=self._clean(prepared.value),
+            histories=histories,
+            on_delta=self._on_delta,
+        )
+
+    async def _finish(
+        self, claimed: Claimed, run: Run | None, state: str, failure: FarthingError | None
+    ) -> Outcome:
+        services, now = self._services, self._services.clock.now()
+        outputs = dict(run.outputs) if run is not None and state == "completed" else {}
+        error = None
+        if failure is not None:
+            error = CallError(code=failure.code, message=str(failure), remedy=failure.remedy)
+        totals = RunTotals(Usage(), 0, 0)
+
+        def said(found: RunTotals) -> list[Event]:
+            nonlocal totals
+            totals = found
+            return [
+                RunFinished(
+                    at=now,
+                    run_id=self.run_id,
+                    state=state,
+                    outputs=outputs,
+                    usage=found.usage,
+                    cost=found.cost,
+                    unknown_cost=found.unknown,
+                    error=error,
+                    ms=round((services.clock.monotonic() - self._began) * 1000),
+                )
+            ]
+
+        end = RunEnd(
+            run_id=self.run_id,
+            state=state,  # type: ignore[arg-type]
+            outputs=outputs,
+            error=None if error is None else msgspec.to_builtins(error),
+            turns=tuple(run.turns) if run is not None and state == "completed" else (),
+            at=now,
+        )
+        await self._journal.finish(end, said)
+        return Outcome(
+            run_id=self.run_id,
+            session_uid=claimed.session_uid,
+            session_name=self.prepared.session.name,
+            state=state,
+            outputs=outputs,
+            usage=totals.usage,
+            cost=totals.cost,
+            unknown=totals.unknown,
+            gauges=await self._gauges(claimed),
+            error=error,
+            rehearsal=self.prepared.rehearsal,
+            exit_code=130 if state == "cancelled" else failure.exit_code if failure is not None else 0,
+        )
+
+    async def _gauges(self, claimed: Claimed) -> tuple[Gauge, ...]:
+        """How the budgets that governed the run stand after it, each once, in plan order."""
+        services, session, now = self._services, self.prepared.session, self._services.clock.now()
+        rules: dict[tuple[Any, ...], Rule] = {}
+        for given in self.prepared.assignments.values():
+            for rule in given.rules:
+                rules.setdefault((rule.pot, rule.metric, rule.period, rule.limit), rule)
+        if not rules:
+            return ()
+        subject = Subject(session.partition, session.user_id, claimed.session_uid, self.run_id)
+        keys = [counter_key(rule, subject, now) for rule in rules.values()]
+        try:
+            counters = await services.record.counters(keys)
+        except StoreError:  # the run has ended and is recorded; its gauges can be read later
+            return ()
+        return tuple(gauge(rule, c, now) for rule, c in zip(rules.values(), counters, strict=True))
+
+    def _clean(self, value: Any) -> Any:
+        """The input with every configured secret's value replaced."""
+        redactor = self._services.redactor
+        return value if redactor is None else redactor.clean_value(value)
+
+
+def _assign(request: RunRequest, plan: Plan, services: Services) -> dict[str, Assignment]:
+    """A model and the limits that govern it for every node that may call one."""
+    settings = services.settings
+    given = tuple(parse_limit(text) for text in request.limits)
+    script = request.script or script_beside(request.flow_path)
+    found: dict[str, Assignment] = {}
+    scripted = None
+    for node in plan.nodes:
+        if not hasattr(node.config, "model"):
+            continue
+        provider, model = settings.resolve_model(request.model, node.config.model)
+        if provider.name == SCRIPTED:
+            scripted = scripted or services.clients.client(provider, script)
+            client = scripted
+        else:
+            client = services.clients.client(provider)
+        rules = (*node.rules, *settings.rules_for(plan.flow_id, provider.name), *given)
+        found[node.id] = Assignment(provider, model, client, rules)
+    return found
+
+
+def _partition(assignments: dict[str, Assignment]) -> Any:
+    """`rehearsal` where every model is scripted. Raises BadInput for a mixture."""
+    kinds = {given.provider.name == SCRIPTED for given in assignments.values()}
+    if len(kinds) > 1:
+        real = next(name for name, given in assignments.items() if given.provider.name != SCRIPTED)
+        raise BadInput(
+            f"Some agents would rehearse and {real!r} would call {assignments[real].model}.",
+            code="model.mixed",
+            remedy="Name a model for all of them with --model, or --model scripted to rehearse them all.",
+        )
+    return "rehearsal" if kinds == {True} else "real"
+
+
+def _needs_user(request: RunRequest, plan: Plan, assignments: dict[str, Assignment]) -> None:
+    if request.user is not None:
+        return
+    reason = plan.needs_user()
+    for given in assignments.values():
+        for rule in given.rules:
+            if rule.period not in ("run", "session") and not rule.everyone:
+                reason = reason or f"the budget {rule.name!r} counts {rule.period} use of a user"
+    if reason is not None:
+        raise BadInput(
+            f"This run needs a user, since {reason}.", code="run.needs_user", remedy="Give --user ID."
+        )
