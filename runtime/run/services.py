@@ -56,9 +56,9 @@ class Services:
 
 
 def _counter() -> TokenCounter:
-    from runtime.models.counter import Counter
+    from runtime.models.counter import HeuristicCounter
 
-    return Counter()
+    return HeuristicCounter()
 
 
 def script_beside(flow_path: Path | None) -> Path | None:

@@ -1,0 +1,85 @@
+"""On whose behalf a call is made, how it is asked for, and what comes back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import msgspec
+
+from runtime.journal import Journal
+from runtime.ledger import (
+    Rule,
+)
+from runtime.messages import LanguageModel, OnDelta, Purpose, Reply, Request
+from runtime.models.prices import Priced
+from runtime.providers import ModelName, Provider
+from runtime.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """On whose behalf and under which budgets calls are made. `path` names the node and its visit."""
+
+    journal: Journal
+    run_id: str
+    node_id: str
+    path: str
+    rules: tuple[Rule, ...]
+    provider: Provider
+    model: ModelName
+    client: LanguageModel
+    wait_s: float | None = None
+
+    @property
+    def free(self) -> bool:
+        """Calls are known to cost nothing."""
+        return self.provider.free
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One call as its caller wants it. `index` counts the calls of a step. `kept` and `news` describe the
+    messages for the timeline: how many were sent before, and those that are new."""
+
+    request: Request
+    purpose: Purpose = "main"
+    step: int | None = None
+    index: int = 0
+    on_delta: OnDelta | None = None
+    retry_maybe_billed: bool = False
+    kept: int = 0
+    news: tuple[Any, ...] = ()
+    warn: bool = True
+    carries: str | None = None
+    keep_hold: bool = False
+    hold_for: int = 1
+
+
+class Answered(NamedTuple):
+    """A reply with what it used; `key` names the call in the journal."""
+
+    reply: Reply
+    usage: Usage
+    cost: int | None
+    key: str
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """A finished call as the journal keeps it."""
+
+    reply: Reply
+    usage: Usage
+    cost: int | None
+
+
+def call_key(account: Account, asked: Asked) -> str:
+    return f"{account.path}/{asked.step or 0}/{asked.index}"
+
+
+class Spent(NamedTuple):
+    """What one attempt used, for the ledger."""
+
+    usage: Usage
+    priced: Priced
+    estimated: bool

@@ -1,0 +1,187 @@
+"""What a call says on the timeline: built inside the store's transactions, so events and ledger agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from runtime.calls.account import Account, Asked, Spent
+from runtime.clock import Clock
+from runtime.errors import BudgetExceeded, BudgetStop, BudgetWaitTimeout, CostUnknown
+from runtime.events import (
+    AgentError,
+    AgentResponse,
+    AgentUsage,
+    AgentWarning,
+    BudgetReserved,
+    BudgetSettled,
+    BudgetWaiting,
+    Event,
+    Gauge,
+    Hold,
+    ModelCalled,
+)
+from runtime.ledger import (
+    Admission,
+    Admitted,
+    Blocked,
+    Counter,
+    Refused,
+    gauge,
+    gauge_text,
+)
+from runtime.messages import Reply, Request
+from runtime.record import CallHeld
+
+
+class Opening:
+    """Builds the events of an admission; called inside the store's transaction."""
+
+    def __init__(self, account: Account, asked: Asked, attempt: int, key: str, clock: Clock) -> None:
+        self.account, self.asked, self.attempt, self.key, self.clock = account, asked, attempt, key, clock
+
+    def __call__(self, admission: Admission, counters: tuple[Counter, ...]) -> Sequence[Event]:
+        now = self.clock.now()
+        gauges = tuple(gauge(rule, c, now) for rule, c in zip(self.account.rules, counters, strict=True))
+        where: dict[str, Any] = {
+            "at": now, "run_id": self.account.run_id, "node_id": self.account.node_id, "step": self.asked.step
+        }  # fmt: skip
+        if isinstance(admission, Refused):
+            error = self.stop(admission, counters)
+            return [
+                AgentError(
+                    **where, code=error.code, message=error.message, remedy=error.remedy,
+                    gauge=gauges[admission.rule],
+                )
+            ]  # fmt: skip
+        if isinstance(admission, Blocked):
+            return [BudgetWaiting(**where, call=self.key, gauges=tuple(gauges[i] for i in admission.rules))]
+        return self._admitted(admission, gauges, where)
+
+    def _admitted(self, admission: Admitted, gauges: tuple[Gauge, ...], where: dict[str, Any]) -> list[Event]:
+        events: list[Event] = []
+        if self.asked.warn and self.attempt == 1:
+            events += [
+                AgentWarning(
+                    **where,
+                    code="budget.threshold",
+                    message=f"The budget {gauges[i].budget!r} is nearly used up: {gauge_text(gauges[i])}.",
+                    remedy=f"Raise {gauges[i].field} if this work should go on.",
+                    gauge=gauges[i],
+                )
+                for i in admission.warnings
+            ]
+        if self.account.rules:
+            events.append(
+                BudgetReserved(
+                    **where,
+                    call=self.key,
+                    purpose=self.asked.purpose,
+                    estimate_tokens=admission.estimate.tokens,
+                    estimate_cost=admission.estimate.cost,
+                    holds=tuple(self._hold(h.rule, h.amount) for h in admission.holds),
+                )
+            )
+        request = self.asked.request
+        events.append(
+            ModelCalled(
+                **where,
+                call=self.key,
+                purpose=self.asked.purpose,
+                model=str(self.account.model),
+                attempt=self.attempt,
+                kept=self.asked.kept,
+                messages=self.asked.news,
+                digest=digest_of(request),
+                tools=tuple(tool.name for tool in request.tools),
+            )
+        )
+        return events
+
+    def _hold(self, index: int, amount: int) -> Hold:
+        rule = self.account.rules[index]
+        return Hold(pot=rule.pot, metric=rule.metric, period=rule.period, amount=amount)
+
+    def stop(self, refused: Refused, counters: Sequence[Counter]) -> BudgetStop:
+        """The error of a refusal: which budget, the numbers, the reset, and what to change."""
+        rule = self.account.rules[refused.rule]
+        shown = gauge(rule, counters[refused.rule], self.clock.now())
+        node_id, run_id = self.account.node_id, self.account.run_id
+        if refused.code == "budget.cost_unknown":
+            return CostUnknown(
+                f"The budget {rule.name!r} blocks {self.account.model}: it has no price and reports no cost.",
+                remedy=f"Give it a price: [providers.{self.account.provider.name}.prices] in the settings.",
+                node_id=node_id,
+                run_id=run_id,
+            )
+        over = shown.limit is not None and shown.used >= shown.limit
+        words = "is used up" if over else "has too little left for this call"
+        return BudgetExceeded(
+            f"The budget {rule.name!r} {words}: {gauge_text(shown)}.",
+            remedy=f"Raise {rule.field}, or for now: farthing budget raise {rule.name}.",
+            node_id=node_id,
+            run_id=run_id,
+        )
+
+    def waited_too_long(self, held: CallHeld, wait_s: float) -> BudgetWaitTimeout:
+        """The error of a call that other calls' holds kept out for too long."""
+        blocked = held.admission.rules if isinstance(held.admission, Blocked) else (0,)
+        shown = gauge(self.account.rules[blocked[0]], held.counters[blocked[0]], self.clock.now())
+        return BudgetWaitTimeout(
+            f"Others held the rest of the budget {shown.budget!r} for {wait_s:.0f} s: {gauge_text(shown)}.",
+            remedy="Run fewer at the same time or raise the limit.",
+            node_id=self.account.node_id,
+            run_id=self.account.run_id,
+        )
+
+
+class Closing:
+    """Builds the events of a settled call; called inside the store's transaction."""
+
+    def __init__(
+        self, account: Account, asked: Asked, key: str, where: dict[str, Any], reply: Reply | None,
+        spent: Spent, usage: AgentUsage,
+    ) -> None:  # fmt: skip
+        self.account, self.asked, self.key, self.where = account, asked, key, where
+        self.reply, self.spent, self.usage = reply, spent, usage
+
+    def __call__(self, counters: tuple[Counter, ...], over_estimate: bool) -> Sequence[Event]:
+        account, where, events = self.account, self.where, list[Event]()
+        if account.rules:
+            gauges = (gauge(r, c, where["at"]) for r, c in zip(account.rules, counters, strict=True))
+            events.append(
+                BudgetSettled(
+                    **where,
+                    call=self.key,
+                    tokens=self.spent.usage.tokens,
+                    cost=self.spent.priced.cost,
+                    estimated=self.spent.estimated,
+                    over_estimate=over_estimate,
+                    gauges=tuple(gauges),
+                )
+            )
+        events.append(self.usage)
+        if self.reply is not None:
+            events.append(
+                AgentResponse(
+                    **where,
+                    text=self.reply.text,
+                    final=self.asked.purpose == "main" and not self.reply.tool_calls,
+                    purpose=self.asked.purpose,
+                    tool_calls=tuple(call.name for call in self.reply.tool_calls),
+                    call=self.key,
+                )
+            )
+        return events
+
+
+def digest_of(request: Request) -> str:
+    """A short fingerprint of everything that is sent, so that two equal calls can be seen to be equal."""
+    from hashlib import blake2b
+
+    found = blake2b(digest_size=8)
+    for message in request.messages:
+        found.update(message.wire)
+    for tool in request.tools:
+        found.update(tool.name.encode())
+    return found.hexdigest()
