@@ -12,7 +12,7 @@ FarthingError
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 
 class FarthingError(Exception):
@@ -146,7 +146,8 @@ class ModelFailure(FarthingError):
     `kind`: auth, quota, rate_limited, model_not_found, context_overflow, provider_down, timeout,
     unreachable, connection_lost, stream_broken, content_filter, refusal, empty, bad_request, bad_response.
     `retryable`: surely not billed and worth another try. `maybe_billed`: the provider may have charged.
-    `retry_after`: seconds that the provider asked to wait.
+    `retry_after`: seconds that the provider asked to wait. `partial`: the Reply as far as it came, its
+    usage and cost above all; null where nothing did.
     """
 
     default_code = "model.failed"
@@ -160,6 +161,7 @@ class ModelFailure(FarthingError):
         maybe_billed: bool = False,
         retry_after: float | None = None,
         status: int | None = None,
+        partial: Any = None,
         remedy: str | None = None,
         node_id: str | None = None,
         run_id: str | None = None,
@@ -170,6 +172,7 @@ class ModelFailure(FarthingError):
         self.maybe_billed = maybe_billed
         self.retry_after = retry_after
         self.status = status
+        self.partial = partial
 
 
 class ToolFailure(FarthingError):

@@ -1,0 +1,1 @@
+"""A loopback server that speaks the chat-completions format and misbehaves on demand."""
