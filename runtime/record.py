@@ -97,6 +97,7 @@ class CallDone(NamedTuple):
 
     call_id: int
     result: Any
+    entries: tuple[Entry, ...] = ()
 
 
 class CallHeld(NamedTuple):
@@ -171,7 +172,11 @@ class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
     """One row of the ledger, never edited.
 
     `kind`: hold, settle, release, correct, raise or reset. `cost` None: unknown. `pots` are the budgets the
-    row counts in. Money in nano-dollars.
+    row counts in. Money in nano-dollars. `status`: `open` (hold), `settled` or `orphaned` (settle),
+    `released`, `corrected`. A hold's `amount` and `cost` are its estimate in tokens and money; a raise's
+    `amount` is the new limit and a reset's what was used until then, of the counter that `pots`, `metric`,
+    `period`, `owner` and `start` name. `reserved_at` is when the call was admitted, which is the period that
+    a settled row counts in.
     """
 
     id: int
@@ -200,6 +205,12 @@ class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
     amount: int | None = None
     actor: str | None = None
     reason: str | None = None
+    reserved_at: datetime | None = None
+    metric: str | None = None
+    period: str | None = None
+    owner: str | None = None
+    start: str | None = None
+    for_good: bool = False
 
 
 class LedgerFilter(NamedTuple):

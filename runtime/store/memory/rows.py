@@ -1,0 +1,10 @@
+"""All rows in memory: what the verbs work with."""
+
+from __future__ import annotations
+
+from runtime.store.memory.rows_calls import CallRows, CounterRows
+from runtime.store.memory.rows_runs import FactRows, RunRows
+
+
+class MemoryRows(RunRows, CallRows, CounterRows, FactRows):
+    """`runtime.store.rows.Rows` in plain Python."""

@@ -1,0 +1,217 @@
+"""What the verbs need of a store: small acts on rows, all inside one transaction.
+
+`runtime.store.verbs` says what a verb means, once; SQLite and the in-memory twin carry out these acts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol
+
+from runtime.events import Entry, Event
+from runtime.facts import Fact, Shelf
+from runtime.ledger import Counter, CounterKey, Estimate, HoldAmount, ModelPast
+from runtime.record import CallIntent, LedgerRow, LimitChange, RunEnd, RunStart, RunTotals, SessionKey
+
+
+class SessionRow(NamedTuple):
+    """A session; `id` is the store's own number for it."""
+
+    id: int
+    uid: str
+    partition: str
+    user_id: str | None
+    flow_id: str
+
+
+class RunRow(NamedTuple):
+    """A run with what a verb asks of it. `owner` is the process that may write for it."""
+
+    id: int
+    run_id: str
+    session: int
+    session_uid: str
+    partition: str
+    user_id: str | None
+    flow_id: str
+    state: str
+    owner: str
+    queued_at: datetime
+
+    @property
+    def place(self) -> SessionRow:
+        """The session whose timeline its events go to."""
+        return SessionRow(self.session, self.session_uid, self.partition, self.user_id, self.flow_id)
+
+
+class CallRow(NamedTuple):
+    """A call of the journal.
+
+    `state`: open, done, failed, released, orphaned (charged at its estimate; a late figure may still come).
+    `estimate` is for this one call. `counters` are those of its rules, in their order; `pots` what it is
+    charged to.
+    """
+
+    id: int
+    run: int
+    key: str
+    attempt: int
+    state: str
+    kind: str
+    node_id: str | None
+    step: int | None
+    purpose: str
+    model: str | None
+    provider: str | None
+    estimate: Estimate
+    counters: tuple[int, ...]
+    pots: tuple[str, ...]
+    reserved_at: datetime
+    result: Any
+
+
+class CounterRow(NamedTuple):
+    """A stored counter."""
+
+    id: int
+    key: CounterKey
+    counter: Counter
+
+
+class Charge(NamedTuple):
+    """What a settled row adds to the counters of its pots."""
+
+    tokens: int
+    cost: int
+    unknown: int
+
+
+class FactRow(NamedTuple):
+    """A stored version of a fact."""
+
+    id: int
+    fact: Fact
+
+
+class Rows(Protocol):
+    """The acts. Those that change something happen in the transaction of the verb that calls them."""
+
+    @property
+    def owner(self) -> str:
+        """The process that this store speaks for."""
+        ...
+
+    # -- sessions, runs, events
+
+    def session(self, key: SessionKey) -> SessionRow | None: ...
+
+    def session_by_uid(self, uid: str) -> SessionRow | None: ...
+
+    def add_session(self, key: SessionKey, uid: str, flow_name: str, at: datetime) -> SessionRow: ...
+
+    def run(self, run_id: str) -> RunRow | None: ...
+
+    def add_run(self, start: RunStart, session: SessionRow) -> RunRow: ...
+
+    def end_run(self, run: RunRow, end: RunEnd) -> None: ...
+
+    def run_totals(self, run_id: str) -> RunTotals: ...
+
+    def add_events(self, session: SessionRow, run: int | None, events: Sequence[Event]) -> tuple[Entry, ...]:
+        """Number the events and put them on the timeline."""
+        ...
+
+    # -- calls
+
+    def calls_of(self, run: RunRow, key: str) -> list[CallRow]:
+        """Every attempt of a call, oldest first."""
+        ...
+
+    def add_call(
+        self,
+        run: RunRow,
+        intent: CallIntent,
+        attempt: int,
+        estimate: Estimate,
+        counters: tuple[int, ...],
+        pots: tuple[str, ...],
+    ) -> int: ...
+
+    def call(self, call_id: int) -> CallRow | None: ...
+
+    def end_call(self, call_id: int, state: str, result: Any) -> None: ...
+
+    def live_calls(self, run: RunRow) -> list[CallRow]:
+        """The calls of a run that are open or still hold something."""
+        ...
+
+    # -- counters, holds, ledger
+
+    def counters(self, keys: Sequence[CounterKey]) -> list[CounterRow]:
+        """The counters of these keys, in their order; those that are missing are created from the fold."""
+        ...
+
+    def counters_by_id(self, ids: Sequence[int]) -> list[CounterRow]: ...
+
+    def hold(self, call_id: int, counters: Sequence[int], amounts: Sequence[HoldAmount]) -> None: ...
+
+    def holds(self, call_id: int) -> dict[int, int]:
+        """What a call holds, by counter."""
+        ...
+
+    def free(self, call_id: int, used: Charge | None) -> None:
+        """Let go of a call's holds; with `used` only of so much as the call used, the rest stays."""
+        ...
+
+    def move_holds(self, from_call: int, to_call: int) -> None: ...
+
+    def add_ledger(self, row: LedgerRow) -> int: ...
+
+    def charge(
+        self, ledger_id: int, run: RunRow, pots: Sequence[str], reserved_at: datetime, what: Charge
+    ) -> None:
+        """Count a settled row in its pots: in every stored counter of them that it belongs to."""
+        ...
+
+    def model_past(self, partition: str, model: str) -> ModelPast: ...
+
+    def add_limit_change(self, ledger_id: int, change: LimitChange, counter: CounterRow) -> None: ...
+
+    # -- waiting
+
+    def anyone_waits(self) -> bool: ...
+
+    def ticket_of(self, run: RunRow, key: str) -> int | None: ...
+
+    def add_ticket(self, run: RunRow, key: str) -> int: ...
+
+    def wait_on(self, ticket: int, counters: Iterable[int]) -> None: ...
+
+    def ahead(self, counters: Sequence[int], ticket: int | None) -> set[int]:
+        """Those counters that an earlier ticket waits on; without a ticket all tickets are earlier."""
+        ...
+
+    def drop_ticket(self, ticket: int) -> None: ...
+
+    def drop_tickets(self, run: RunRow) -> None: ...
+
+    def stir(self) -> None:
+        """Something happened that may let a waiting call through."""
+        ...
+
+    # -- facts
+
+    def fact_rows(self, shelf: Shelf, key: str) -> list[FactRow]:
+        """Every version of a key, oldest first."""
+        ...
+
+    def facts_about(self, shelf: Shelf, subject: str, attribute: str) -> list[FactRow]:
+        """The current facts that say this attribute of this subject."""
+        ...
+
+    def add_fact(self, shelf: Shelf, fact: Fact) -> None: ...
+
+    def put_fact(self, row: FactRow, shelf: Shelf, fact: Fact) -> None:
+        """Replace what is stored of this version: its state, validity and count."""
+        ...

@@ -1,0 +1,120 @@
+"""Rows of calls and of the calls that wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from runtime.ledger import Estimate
+from runtime.record import CallIntent
+from runtime.store.rows import CallRow, RunRow
+from runtime.store.sqlite.transaction import Transaction
+from runtime.store.values import from_json, instant, micros, to_json
+
+_CALL = """SELECT id, run, key, attempt, state, kind, node_id, step, purpose, model, provider, tokens, cost,
+counters, pots, reserved_at, result FROM call """
+_ADD = """INSERT INTO call (run, key, attempt, state, kind, effect, node_id, step, purpose, model, provider,
+tokens, cost, counters, pots, reserved_at) VALUES (?, ?, ?, 'open', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+
+
+def _call(row: tuple[Any, ...]) -> CallRow:
+    counters = tuple(map(int, row[13].split(","))) if row[13] else ()
+    result = None if row[16] is None else from_json(row[16])
+    estimate = Estimate(row[11], row[12])
+    return CallRow._make((*row[:11], estimate, counters, tuple(from_json(row[14])), instant(row[15]), result))
+
+
+class CallRows(Transaction):
+    """Calls, tickets, and the pulse that tells waiting ones to ask again."""
+
+    def calls_of(self, run: RunRow, key: str) -> list[CallRow]:
+        found = self.execute(_CALL + "WHERE run = ? AND key = ? ORDER BY attempt", (run.id, key)).fetchall()
+        return [_call(row) for row in found]
+
+    def call(self, call_id: int) -> CallRow | None:
+        row = self.one(_CALL + "WHERE id = ?", call_id)
+        return _call(row) if row else None
+
+    def live_calls(self, run: RunRow) -> list[CallRow]:
+        found = self.execute(
+            _CALL + "WHERE run = ?1 AND (state = 'open' OR id IN (SELECT call FROM hold WHERE call IN"
+            " (SELECT id FROM call WHERE run = ?1))) ORDER BY id",
+            (run.id,),
+        ).fetchall()
+        return [_call(row) for row in found]
+
+    def add_call(
+        self,
+        run: RunRow,
+        intent: CallIntent,
+        attempt: int,
+        estimate: Estimate,
+        counters: tuple[int, ...],
+        pots: tuple[str, ...],
+    ) -> int:
+        return self.insert(
+            _ADD,
+            (
+                run.id,
+                intent.key,
+                attempt,
+                intent.kind,
+                intent.effect,
+                intent.node_id,
+                intent.step,
+                intent.purpose,
+                intent.model,
+                intent.provider,
+                estimate.tokens,
+                estimate.cost,
+                ",".join(map(str, counters)),
+                to_json(pots),
+                micros(intent.at),
+            ),
+        )
+
+    def end_call(self, call_id: int, state: str, result: Any) -> None:
+        kept = to_json(result) if state == "done" else None
+        self.execute("UPDATE call SET state = ?, result = ? WHERE id = ?", (state, kept, call_id))
+
+    # -- waiting
+
+    def anyone_waits(self) -> bool:
+        return self.one("SELECT 1 FROM ticket LIMIT 1") is not None
+
+    def ticket_of(self, run: RunRow, key: str) -> int | None:
+        row = self.one("SELECT id FROM ticket WHERE run = ? AND key = ?", run.id, key)
+        return row[0] if row else None
+
+    def add_ticket(self, run: RunRow, key: str) -> int:
+        return self.insert("INSERT INTO ticket (run, key) VALUES (?, ?)", (run.id, key))
+
+    def wait_on(self, ticket: int, counters: Iterable[int]) -> None:
+        self.execute("DELETE FROM ticket_counter WHERE ticket = ?", (ticket,))
+        self.connection.executemany(
+            "INSERT INTO ticket_counter VALUES (?, ?)", [(counter, ticket) for counter in sorted(counters)]
+        )
+
+    def ahead(self, counters: Sequence[int], ticket: int | None) -> set[int]:
+        before = 2**62 if ticket is None else ticket
+        sql = "SELECT 1 FROM ticket_counter WHERE counter = ? AND ticket < ? LIMIT 1"
+        return {counter for counter in counters if self.one(sql, counter, before)}
+
+    def drop_ticket(self, ticket: int) -> None:
+        self.execute("DELETE FROM ticket_counter WHERE ticket = ?", (ticket,))
+        self.execute("DELETE FROM ticket WHERE id = ?", (ticket,))
+
+    def drop_tickets(self, run: RunRow) -> None:
+        for (ticket,) in self.execute("SELECT id FROM ticket WHERE run = ?", (run.id,)).fetchall():
+            self.drop_ticket(ticket)
+            self.stir()
+
+    def beats(self) -> int:
+        """The pulse as this transaction sees it."""
+        return int(self.one("SELECT beats FROM pulse")[0])
+
+    def stir(self) -> None:
+        """Counts only while somebody waits: nobody else needs to know."""
+        if self.pulse is None and not self.anyone_waits():
+            return
+        ((self.pulse,),) = self.execute("UPDATE pulse SET beats = beats + 1 RETURNING beats").fetchall()

@@ -1,0 +1,70 @@
+"""Plain conversions that both stores share: instants, JSON values and their equality."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import msgspec
+
+from runtime.ledger import period_start
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TICK = timedelta(microseconds=1)
+_encode = msgspec.json.Encoder().encode
+_canonical = msgspec.json.Encoder(order="deterministic").encode
+
+
+def micros(at: datetime) -> int:
+    """Microseconds since 1970 of a time; a naive one is read as UTC."""
+    if at.tzinfo is None:
+        at = at.replace(tzinfo=UTC)
+    return (at - EPOCH) // _TICK
+
+
+def instant(value: int) -> datetime:
+    """The time of so many microseconds since 1970, in UTC."""
+    return EPOCH + timedelta(microseconds=value)
+
+
+def micros_or_none(at: datetime | None) -> int | None:
+    return None if at is None else micros(at)
+
+
+def instant_or_none(value: int | None) -> datetime | None:
+    return None if value is None else instant(value)
+
+
+def to_json(value: Any) -> bytes:
+    """A JSON value as stored; keys keep the order they came in."""
+    return _encode(value)
+
+
+def from_json(body: bytes) -> Any:
+    return msgspec.json.decode(body)
+
+
+def canonical(value: Any) -> bytes:
+    """One spelling per JSON value, typed: 1, 1.0 and true differ, the order of keys does not matter."""
+    return _canonical(value)
+
+
+class PeriodStarts(NamedTuple):
+    """The starts, as in a counter's key, of the periods that a time lies in."""
+
+    daily: str
+    weekly: str
+    monthly: str
+
+
+def period_starts(at: datetime) -> PeriodStarts:
+    at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    return _period_starts(at.date())
+
+
+@lru_cache(maxsize=64)
+def _period_starts(day: date) -> PeriodStarts:
+    at = datetime(day.year, day.month, day.day, tzinfo=UTC)
+    starts = [period_start(period, at) for period in ("daily", "weekly", "monthly")]
+    return PeriodStarts(*(start.isoformat() if start else "" for start in starts))

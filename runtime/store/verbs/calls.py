@@ -1,0 +1,272 @@
+"""Verbs of calls: open with decision and hold, close with usage, release, leave the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from runtime.errors import Fenced, NotFound
+from runtime.events import Entry, Event
+from runtime.ledger import (
+    Admission,
+    Admitted,
+    Blocked,
+    Counter,
+    Estimate,
+    HoldAmount,
+    ModelPast,
+    Refused,
+    Subject,
+    admit,
+    counter_key,
+    estimate,
+)
+from runtime.record import (
+    BuildAdmission,
+    BuildSettled,
+    CallClose,
+    CallDone,
+    CallHeld,
+    CallIntent,
+    CallOpened,
+    Settled,
+)
+from runtime.store.rows import CallRow, CounterRow, Rows, RunRow
+from runtime.store.verbs.runs import fenced, running
+from runtime.store.verbs.settling import call_row, correct, settle, settle_at_estimate
+
+
+class Late(NamedTuple):
+    """Usage was recorded of a run that is not ours any more: `error` is raised after the commit."""
+
+    error: Fenced
+
+
+class _Question(NamedTuple):
+    """What a call asks, with the counters it depends on, in the order of its rules."""
+
+    intent: CallIntent
+    run: RunRow
+    found: list[CounterRow]
+    past: ModelPast
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        return tuple(row.id for row in self.found)
+
+
+def open_call(
+    rows: Rows, intent: CallIntent, before: Sequence[Event], build: BuildAdmission, ticket: int | None
+) -> CallOpened | CallHeld | CallDone:
+    run = running(rows, intent.run_id)
+    earlier = rows.calls_of(run, intent.key)
+    said: list[Event] = list(before)
+    for call in earlier:
+        if call.state == "done":
+            return CallDone(call.id, call.result, rows.add_events(run.place, run.id, before))
+        if call.state == "open":
+            said.extend(settle_at_estimate(rows, run, call, intent.at))
+    attempt = max(intent.attempt, earlier[-1].attempt + 1) if earlier else intent.attempt
+    asked = _ask(rows, run, intent)
+    carried = _carried(rows, asked)
+    if carried is not None:
+        return _open(rows, asked, attempt, carried[1], said, build, carried=carried[0])
+    waiting = rows.anyone_waits()
+    if waiting:
+        ticket = rows.ticket_of(run, intent.key)
+    admission = _decide(rows, asked, ticket if waiting else None, waiting=waiting)
+    if waiting and ticket is not None and not isinstance(admission, Blocked):
+        rows.drop_ticket(ticket)
+        rows.stir()
+    if isinstance(admission, Admitted):
+        return _open(rows, asked, attempt, admission, said, build)
+    return _hold_up(rows, asked, admission, said, build, ticket if waiting else None)
+
+
+def _ask(rows: Rows, run: RunRow, intent: CallIntent) -> _Question:
+    subject = Subject(run.partition, run.user_id, run.session_uid, run.run_id)
+    keys = [counter_key(rule, subject, intent.at) for rule in intent.rules]
+    found = rows.counters(keys) if keys else []
+    past = ModelPast()
+    if intent.kind == "model" and intent.model is not None:
+        past = rows.model_past(run.partition, intent.model)
+    return _Question(intent, run, found, past)
+
+
+def _decide(rows: Rows, asked: _Question, ticket: int | None, *, waiting: bool) -> Admission:
+    """The ledger's decision, and then the order of arrival: nobody overtakes a waiting call."""
+    intent, found, times = asked.intent, asked.found, asked.intent.hold_for
+    admission = admit(
+        intent.rules,
+        [row.key for row in found],
+        [row.counter for row in found],
+        _times(intent.counted, times),
+        asked.past if times == 1 else _past_times(asked.past, times),
+        free=intent.free,
+    )
+    if waiting and isinstance(admission, Admitted):
+        ahead = rows.ahead(asked.ids, ticket)
+        if ahead:
+            behind = tuple(i for i, row in enumerate(found) if row.id in ahead)
+            return Blocked(behind, admission.estimate)
+    return admission
+
+
+def _times(one: Estimate, count: int) -> Estimate:
+    return one if count == 1 else Estimate(one.tokens * count, None if one.cost is None else one.cost * count)
+
+
+def _past_times(past: ModelPast, count: int) -> ModelPast:
+    dearest = _times(Estimate(past.dearest_tokens, past.dearest_cost), count)
+    return ModelPast(past.settled, dearest.tokens, dearest.cost)
+
+
+def _carried(rows: Rows, asked: _Question) -> tuple[CallRow, Admitted] | None:
+    """The finished call whose hold goes on, with that hold in the order of the rules."""
+    if asked.intent.carries is None:
+        return None
+    for call in reversed(rows.calls_of(asked.run, asked.intent.carries)):
+        holds = rows.holds(call.id) if call.state == "done" else {}
+        if holds:
+            amounts = {
+                counter: HoldAmount(i, holds[counter])
+                for i, counter in reversed(list(enumerate(asked.ids)))
+                if counter in holds
+            }
+            kept = tuple(sorted(amounts.values()))
+            return call, Admitted(estimate(asked.intent.counted, asked.past), kept, ())
+    return None
+
+
+def _open(
+    rows: Rows,
+    asked: _Question,
+    attempt: int,
+    admitted: Admitted,
+    said: list[Event],
+    build: BuildAdmission,
+    *,
+    carried: CallRow | None = None,
+) -> CallOpened:
+    intent, run = asked.intent, asked.run
+    one = estimate(intent.counted, asked.past)
+    pots = tuple(dict.fromkeys(rule.pot for rule in intent.rules))
+    call_id = rows.add_call(run, intent, attempt, one, asked.ids, pots)
+    if carried is not None:
+        rows.move_holds(carried.id, call_id)
+        counters = _counters(rows, asked.ids)
+    else:
+        rows.hold(call_id, asked.ids, admitted.holds)
+        counters = _held(asked.found, admitted.holds)
+        if intent.kind == "model":
+            call = CallRow(
+                call_id,
+                run.id,
+                intent.key,
+                attempt,
+                "open",
+                intent.kind,
+                intent.node_id,
+                intent.step,
+                intent.purpose,
+                intent.model,
+                intent.provider,
+                one,
+                asked.ids,
+                pots,
+                intent.at,
+                None,
+            )
+            amount, cost = one
+            rows.add_ledger(
+                call_row(run, call, "hold", "open", intent.at, amount=amount, cost=cost, estimated=True)
+            )
+    said.extend(build(admitted, counters))
+    return CallOpened(call_id, admitted, counters, rows.add_events(run.place, run.id, said))
+
+
+def _held(found: list[CounterRow], amounts: Sequence[HoldAmount]) -> tuple[Counter, ...]:
+    """The counters once these amounts are held."""
+    more = {found[hold.rule].id: hold.amount for hold in amounts}
+    return tuple(row.counter._replace(held=row.counter.held + more.get(row.id, 0)) for row in found)
+
+
+def _hold_up(
+    rows: Rows,
+    asked: _Question,
+    admission: Refused | Blocked,
+    said: list[Event],
+    build: BuildAdmission,
+    ticket: int | None,
+) -> CallHeld:
+    """Say why the call is not made; a blocked one takes its place in the queue, and says so only once."""
+    run = asked.run
+    counters = tuple(row.counter for row in asked.found)
+    new = ticket is None
+    if isinstance(admission, Blocked):
+        if ticket is None:
+            ticket = rows.add_ticket(run, asked.intent.key)
+        rows.wait_on(ticket, {asked.found[i].id for i in admission.rules})
+        if new:
+            said.extend(build(admission, counters))
+        entries = rows.add_events(run.place, run.id, said)
+        return CallHeld(admission, counters, entries, ticket)
+    said.extend(build(admission, counters))
+    return CallHeld(admission, counters, rows.add_events(run.place, run.id, said), None)
+
+
+def _counters(rows: Rows, ids: Sequence[int]) -> tuple[Counter, ...]:
+    stored = {row.id: row.counter for row in rows.counters_by_id(tuple(dict.fromkeys(ids)))}
+    return tuple(stored[i] for i in ids)
+
+
+def close_call(rows: Rows, close: CallClose, build: BuildSettled) -> Settled | Late:
+    run, call = _of_run(rows, close.run_id, close.call_id)
+    ours = run.state == "running" and run.owner == rows.owner
+    if call.state == "open":
+        settle(rows, run, call, close)
+    elif call.state in ("orphaned", "released"):
+        rows.add_events(run.place, run.id, correct(rows, run, call, close))
+    if not ours:
+        return Late(fenced(close.run_id, run))
+    counters = _counters(rows, call.counters)
+    over = close.usage.tokens > call.estimate.tokens or (
+        close.cost is not None and call.estimate.cost is not None and close.cost > call.estimate.cost
+    )
+    if call.state != "open":
+        return Settled(counters, over, ())
+    return Settled(counters, over, rows.add_events(run.place, run.id, build(counters, over)))
+
+
+def release_call(
+    rows: Rows, call_id: int, run_id: str, at: datetime, events: Sequence[Event]
+) -> tuple[Entry, ...]:
+    run, call = _of_run(rows, run_id, call_id)
+    running(rows, run_id)
+    if call.state != "open":
+        return ()
+    rows.free(call.id, None)
+    rows.end_call(call.id, "released", None)
+    if call.kind == "model":
+        rows.add_ledger(call_row(run, call, "release", "released", at, cost=0))
+    rows.stir()
+    return rows.add_events(run.place, run.id, events)
+
+
+def _of_run(rows: Rows, run_id: str, call_id: int) -> tuple[RunRow, CallRow]:
+    run, call = rows.run(run_id), rows.call(call_id)
+    if run is None:
+        raise fenced(run_id, run)
+    if call is None or call.run != run.id:
+        raise NotFound(
+            f"The run {run_id} has no call {call_id}.",
+            remedy="Close the calls that it opened.",
+            run_id=run_id,
+        )
+    return run, call
+
+
+def leave_queue(rows: Rows, ticket: int) -> None:
+    rows.drop_ticket(ticket)
+    rows.stir()

@@ -1,0 +1,159 @@
+"""Verbs of facts: write by the rules of versions, taint and supersession; forget with a marker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from runtime.errors import Conflict
+from runtime.events import Entry, Event
+from runtime.facts import Fact, FactWrite, Shelf, Written
+from runtime.record import BuildWritten
+from runtime.store.rows import FactRow, Rows
+from runtime.store.values import canonical
+from runtime.store.verbs.runs import append_admin, running
+
+
+def write_fact(
+    rows: Rows,
+    shelf: Shelf,
+    write: FactWrite,
+    at: datetime,
+    build: BuildWritten,
+    run_id: str | None,
+    uid: str,
+) -> tuple[Written, tuple[Entry, ...]]:
+    run = None if run_id is None else running(rows, run_id)
+    versions = rows.fact_rows(shelf, write.key)
+    current = next((row for row in versions if row.fact.state == "current"), None)
+    _check_version(write, current)
+    written = _write(rows, shelf, write, at, versions, current)
+    if run is not None:
+        return written, rows.add_events(run.place, run.id, build(written))
+    return written, append_admin(rows, shelf.partition, _user_of(rows, shelf), uid, at, list(build(written)))
+
+
+def forget_facts(
+    rows: Rows,
+    shelf: Shelf,
+    keys: Sequence[str],
+    at: datetime,
+    events: Sequence[Event],
+    run_id: str | None,
+    uid: str,
+) -> tuple[Entry, ...]:
+    run = None if run_id is None else running(rows, run_id)
+    for key in dict.fromkeys(keys):
+        for row in rows.fact_rows(shelf, key):
+            if row.fact.state in ("current", "conflict"):
+                _close(rows, shelf, row, "forgotten", at)
+    if run is not None:
+        return rows.add_events(run.place, run.id, events)
+    return append_admin(rows, shelf.partition, _user_of(rows, shelf), uid, at, events)
+
+
+def _check_version(write: FactWrite, current: FactRow | None) -> None:
+    """`expect_version` is the version that the writer read, 0 where it read that there is none."""
+    version = current.fact.version if current else 0
+    if write.expect_version is not None and write.expect_version != version:
+        now = f"is now at version {version}" if version else "is not there"
+        raise Conflict(
+            f"The fact {write.key!r} {now}, not at version {write.expect_version}.",
+            remedy="Read it again and decide anew.",
+        )
+
+
+def _write(
+    rows: Rows,
+    shelf: Shelf,
+    write: FactWrite,
+    at: datetime,
+    versions: list[FactRow],
+    current: FactRow | None,
+) -> Written:
+    said = canonical(write.value)
+    tainted = write.origin == "tainted"
+    live = current if current is not None and not current.fact.expired(at) else None
+    conflicts = [row for row in versions if row.fact.state == "conflict"]
+    rivals = _rivals(rows, shelf, write, current, at)
+    if live is not None and _same(live.fact, write, said) and not (live.fact.tainted and not tainted):
+        if not tainted:
+            _settle(rows, shelf, conflicts, at)
+        return Written("seen", _seen(rows, shelf, live, write))
+    last = versions[-1].fact.version if versions else 0
+    protected = next((r for r in [live, *rivals] if r is not None and not r.fact.tainted), None)
+    if tainted and protected is not None:
+        for row in conflicts:
+            if _same(row.fact, write, said):
+                return Written("conflict", _seen(rows, shelf, row, write), protected.fact)
+        beside = _version(write, last + 1, at, "conflict")
+        rows.add_fact(shelf, beside)
+        return Written("conflict", beside, protected.fact)
+    replaced = [row for row in [current, *rivals] if row is not None]
+    for row in replaced:
+        _close(rows, shelf, row, "superseded", at)
+    if not tainted:
+        _settle(rows, shelf, conflicts, at)
+    fact = _version(write, last + 1, at, "current")
+    rows.add_fact(shelf, fact)
+    if replaced:
+        return Written("replaced", fact, replaced[0].fact)
+    return Written("created", fact)
+
+
+def _rivals(
+    rows: Rows, shelf: Shelf, write: FactWrite, current: FactRow | None, at: datetime
+) -> list[FactRow]:
+    """Current facts of other keys that say the same attribute of the same subject."""
+    if write.subject is None or write.attribute is None:
+        return []
+    mine = current.id if current else None
+    about = rows.facts_about(shelf, write.subject, write.attribute)
+    return [row for row in about if row.id != mine and not row.fact.expired(at)]
+
+
+def _same(fact: Fact, write: FactWrite, said: bytes) -> bool:
+    return fact.kind == write.kind and canonical(fact.value) == said
+
+
+def _seen(rows: Rows, shelf: Shelf, row: FactRow, write: FactWrite) -> Fact:
+    """Count the write; a later end of validity holds, so that repeating a note keeps it alive."""
+    until = row.fact.valid_to
+    if until is not None:
+        until = None if write.valid_to is None else max(until, write.valid_to)
+    fact = msgspec.structs.replace(row.fact, seen=row.fact.seen + 1, valid_to=until)
+    rows.put_fact(row, shelf, fact)
+    return fact
+
+
+def _settle(rows: Rows, shelf: Shelf, conflicts: list[FactRow], at: datetime) -> None:
+    """An untainted write decides: what stood beside is retired."""
+    for row in conflicts:
+        _close(rows, shelf, row, "superseded", at)
+
+
+def _close(rows: Rows, shelf: Shelf, row: FactRow, state: str, at: datetime) -> None:
+    until = row.fact.valid_to
+    ended = at if until is None else min(until, at)
+    rows.put_fact(row, shelf, msgspec.structs.replace(row.fact, state=state, valid_to=ended))
+
+
+def _version(write: FactWrite, version: int, at: datetime, state: str) -> Fact:
+    return msgspec.convert(
+        {
+            **{name: getattr(write, name) for name in write.__struct_fields__ if name != "expect_version"},
+            "version": version,
+            "state": state,
+            "recorded_at": at,
+        },
+        Fact,
+    )
+
+
+def _user_of(rows: Rows, shelf: Shelf) -> str | None:
+    if shelf.scope == "user":
+        return shelf.owner
+    session = rows.session_by_uid(shelf.owner)
+    return session.user_id if session else None
