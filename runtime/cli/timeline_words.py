@@ -35,3 +35,19 @@ def memory_words(event: ev.MemoryEvent) -> tuple[str, str]:
         counts = {"merged": event.merged, "expired": event.expired, "promoted": event.promoted}
         return what, ", ".join(f"{n} {word}" for word, n in counts.items())
     return what, keys
+
+
+def note_words(event: Any) -> tuple[str, str]:
+    """What happened, in a word or two, and the text with it."""
+    tag = str(type(event).__struct_config__.tag)
+    if isinstance(event, (ev.RunPaused, ev.RunResumed)):
+        return tag, event.reason
+    if isinstance(event, ev.AgentClarify):
+        return "asks", event.text
+    if isinstance(event, ev.PlanUpdated):
+        return "plan", f"{event.done} of {len(event.items)} done"
+    if isinstance(event, ev.HumanAsked):
+        return "asks a person", event.question
+    if isinstance(event, ev.HumanAnswered):
+        return "answered", short_json(event.answer)
+    return str(event.name), short_json(event.data)
