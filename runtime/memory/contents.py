@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 Section = Literal["known_facts", "passages", "insights", "summaries", "tools", "state"]
-Style = Literal["plain", "markdown"]
+Style = Literal["plain", "markdown", "json", "xml"]
 
 
 class Passage(NamedTuple):
@@ -53,7 +53,7 @@ Quote = Callable[[str], str]
 
 
 def section_text(section: Section, contents: Contents, most: int | None, style: Style, quote: Quote) -> str:
-    """One section with its heading, of at most `most` items; empty where it has none."""
+    """One section with its heading, plain or markdown, of at most `most` items; empty where it has none."""
     return "\n".join(_WRITERS[section](contents, most, style == "markdown", quote))
 
 

@@ -11,7 +11,7 @@ from runtime.memory.candidates import Block, Candidate, utc
 
 _BREAKS = re.compile("\r\n|[\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]")
 _UNSEEN = re.compile(
-    "[\x00-\x08\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
+    "[\x00-\x08\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff\U000e0000-\U000e007f]"
 )
 _BROKEN = re.compile("[\ud800-\udfff]")
 _ENTITIES = str.maketrans(

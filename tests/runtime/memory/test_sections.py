@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from runtime.errors import BadConfig
 from runtime.memory.contents import SECTIONS, Contents, Dated, Passage, Recommended
 from runtime.memory.estimate import by_length, by_length_padded
-from runtime.memory.sections import Layout, place
+from runtime.memory.section_rules import Layout
+from runtime.memory.sections import place
 from tests.runtime.memory.golden import table
 
 GOLDEN: dict[str, Any] = table("layout")
