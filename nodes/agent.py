@@ -97,5 +97,6 @@ node = NodeType(
     summary=summary,
     check=check,
     templates=("prompt",),
+    reasons=True,
     keywords=("model", "llm", "chat", "ask"),
 )

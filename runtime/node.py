@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
+import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
 from runtime.errors import Problem
@@ -36,7 +37,7 @@ class Port(NamedTuple):
     required: bool = False
 
 
-class Inputs(NamedTuple):
+class Inputs(msgspec.Struct, frozen=True, gc=False):
     """What came in by the message edges: `by_source` keyed by node id in edge order; `value` is the single
     source's value, or that object where there are several, or null where there is none."""
 
@@ -95,7 +96,7 @@ class CallFlow(NamedTuple):
 Directive = Branch | Repeat | FanOut | Wait | Ask | CallFlow
 
 
-class NodeResult(NamedTuple):
+class NodeResult(msgspec.Struct, frozen=True, gc=False):
     """What a node gives: a JSON value on its main output port, or a directive for the run to carry out.
 
     `turn` is what an agent adds to the session's history once the run completes.
@@ -200,7 +201,8 @@ class NodeType:
     `summary(config)` is the one line on the node's card. `migrate(config, from_version)` lifts a raw config.
     `rule(config, node_id, flow_id)` makes a budget's limit; only the budget kind has one. `templates` names
     config fields that are templates. `steers`: it may close a cycle. `instant`: it never really awaits, so
-    it needs no task of its own. `entry_of_flow` takes the run's input; `result_of_flow` gives a result.
+    it needs no task of its own. `reasons`: it may call models, by its config's `model`. `entry_of_flow`
+    takes the run's input; `result_of_flow` gives a result.
     """
 
     name: str
@@ -222,5 +224,6 @@ class NodeType:
     entry_of_flow: bool = False
     steers: bool = False
     instant: bool = False
+    reasons: bool = False
     templates: tuple[str, ...] = ()
     keywords: tuple[str, ...] = field(default=())

@@ -80,13 +80,14 @@ class Plan:
         """The node that takes the run's input, where there is one."""
         return next((node for node in self.nodes if node.type.entry_of_flow), None)
 
-    def node(self, node_id: str) -> PlanNode:
-        """A node by id."""
-        return next(node for node in self.nodes if node.id == node_id)
+    @property
+    def reasoners(self) -> tuple[PlanNode, ...]:
+        """The nodes that may call models, in plan order."""
+        return tuple(node for node in self.nodes if node.type.reasons)
 
     def needs_user(self) -> str | None:
         """Why this flow cannot run without a user, in words; None where it can."""
-        for node in self.nodes:
+        for node in self.reasoners:
             for rule in node.rules:
                 if rule.period not in ("run", "session") and not rule.everyone:
                     return f"the budget {rule.name!r} counts {rule.period} use of a user"

@@ -25,14 +25,13 @@ if TYPE_CHECKING:
 class Context:
     """The door of one visit of one node. What it needs is made when it is first asked for."""
 
-    __slots__ = ("_account", "_memory", "_run", "_steps", "_toolbox", "node", "visit")
+    _account: Account | None = None
+    _memory: MemoryService | None = None
+    _toolbox: Toolbox | None = None
+    _steps = 0
 
     def __init__(self, run: Run, node: PlanNode, visit: int = 1) -> None:
         self._run, self.node, self.visit = run, node, visit
-        self._account: Account | None = None
-        self._memory: MemoryService | None = None
-        self._toolbox: Toolbox | None = None
-        self._steps = 0
 
     @property
     def node_id(self) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
 from runtime.node import Inputs
 from runtime.plan import Plan, PlanNode
-
-PENDING, TAKEN, SKIPPED = 0, 1, 2
 
 
 class Board:
@@ -24,35 +24,46 @@ class Board:
         self.waiting = [sum(not source.back for source in node.sources) for node in plan.nodes]
         self.taken = [False] * len(plan.nodes)
 
-    def first(self) -> list[int]:
+    def first(self) -> list[PlanNode]:
         """Nodes that wait for nothing, in plan order."""
-        return [node.index for node in self.plan.nodes if self.waiting[node.index] == 0]
+        return [node for node in self.plan.nodes if self.waiting[node.index] == 0]
 
-    def finish(self, node: PlanNode, port: str, value: Any) -> tuple[list[int], list[int]]:
-        """Note a node's result on `port`. Gives the nodes that are ready now and those skipped now."""
+    def finish(self, node: PlanNode, port: str, value: Any, ready: deque[PlanNode]) -> Sequence[PlanNode]:
+        """Note a node's result on `port`. Nodes that are ready now join `ready`; those skipped now are given
+        back."""
         self.values[node.index], self.port[node.index] = value, port
-        ready: list[int] = []
-        skipped: list[int] = []
-        self._resolve(node, port, ready, skipped)
-        return ready, skipped
+        waiting, taken, nodes = self.waiting, self.taken, self.plan.nodes
+        skipped: list[PlanNode] | None = None
+        for index, on, back in node.targets:
+            if back:
+                continue
+            left = waiting[index] = waiting[index] - 1
+            if on == port:
+                taken[index] = True
+            if left == 0:
+                if taken[index]:
+                    ready.append(nodes[index])
+                else:
+                    skipped = skipped or []
+                    skipped.append(nodes[index])
+        return () if skipped is None else self._skip(skipped, ready)
 
-    def _resolve(self, node: PlanNode, port: str | None, ready: list[int], skipped: list[int]) -> None:
-        """Resolve the edges that leave a node; a skip travels on. No recursion: chains may be long."""
-        work = [(node, port)]
+    def _skip(self, skipped: list[PlanNode], ready: deque[PlanNode]) -> list[PlanNode]:
+        """A skip travels on; without recursion, since chains may be long."""
+        work = list(skipped)
         while work:
-            here, on = work.pop()
-            for target in here.targets:
-                if target.back:
+            for index, _, back in work.pop().targets:
+                if back:
                     continue
-                self.waiting[target.node] -= 1
-                if target.port == on:
-                    self.taken[target.node] = True
-                if self.waiting[target.node] == 0:
-                    if self.taken[target.node]:
-                        ready.append(target.node)
+                self.waiting[index] -= 1
+                if self.waiting[index] == 0:
+                    node = self.plan.nodes[index]
+                    if self.taken[index]:
+                        ready.append(node)
                     else:
-                        skipped.append(target.node)
-                        work.append((self.plan.nodes[target.node], None))
+                        skipped.append(node)
+                        work.append(node)
+        return skipped
 
     def inputs(self, node: PlanNode) -> Inputs:
         """The values of the edges that were taken; several from one node count once."""

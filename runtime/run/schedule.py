@@ -52,7 +52,7 @@ class Run:
         self.turns: list[Turn] = []
         self.failure: FarthingError | None = None
         self._board = Board(plan)
-        self._ready: deque[int] = deque()
+        self._ready: deque[PlanNode] = deque()
         self._flying: dict[asyncio.Task[NodeResult | None], PlanNode] = {}
         self._steps, self._max_steps = 0, max_steps
 
@@ -71,7 +71,7 @@ class Run:
 
     async def _start_ready(self) -> None:
         while self._ready and self.failure is None:
-            node = self.plan.nodes[self._ready.popleft()]
+            node = self._ready.popleft()
             alone = not self._ready and not self._flying
             if alone or node.type.instant:
                 self._settle(node, await self._visit(node))
@@ -125,12 +125,8 @@ class Run:
             self.turns.append(Turn(node_id=node.id, messages=result.turn))
         if node.type.result_of_flow:
             self.outputs[node.id] = result.value
-        ready, skipped = self._board.finish(node, port, result.value)
-        self._ready.extend(ready)
-        for index in skipped:
-            self.journal.say(
-                NodeSkipped(at=self.clock.now(), run_id=self.run_id, node_id=self.plan.nodes[index].id)
-            )
+        for skipped in self._board.finish(node, port, result.value, self._ready):
+            self.journal.say(NodeSkipped(at=self.clock.now(), run_id=self.run_id, node_id=skipped.id))
 
     def _fail(self, node: PlanNode, error: FarthingError) -> None:
         error.node_id = error.node_id or node.id

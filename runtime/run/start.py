@@ -209,10 +209,10 @@ class ActiveRun:
     async def _run(self, claimed: Claimed) -> Run:
         prepared, services = self.prepared, self._services
         histories: dict[str, list[Message]] = {}
-        for node in prepared.plan.nodes:
+        for node in prepared.plan.reasoners if not claimed.session_new else ():
             context = getattr(node.config, "context", None)
-            if context is not None and context.mode != "none" and not claimed.session_new:
-                last = getattr(context, "keep", None)
+            if context is not None and context.mode != "none":
+                last = context.keep if context.mode == "buffer" else None
                 histories[node.id] = await services.record.history(claimed.session_uid, node.id, last=last)
         return Run(
             prepared.plan,
@@ -309,9 +309,7 @@ def _assign(request: RunRequest, plan: Plan, services: Services) -> dict[str, As
     script = request.script or script_beside(request.flow_path)
     found: dict[str, Assignment] = {}
     scripted = None
-    for node in plan.nodes:
-        if not hasattr(node.config, "model"):
-            continue
+    for node in plan.reasoners:
         provider, model = settings.resolve_model(request.model, node.config.model)
         if provider.name == SCRIPTED:
             scripted = scripted or services.clients.client(provider, script)

@@ -1,0 +1,204 @@
+"""For people who test their flows: a scripted model, a virtual clock, `run_flow`, and golden timelines.
+
+Nothing here touches the network, the user's settings or their database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from runtime.calls import Clients
+from runtime.clock import Clock, VirtualClock
+from runtime.errors import BadInput
+from runtime.events import Entry, Event
+from runtime.messages import LanguageModel, Request
+from runtime.models.scripted import ScriptedModel
+from runtime.providers import Provider
+from runtime.record import Record
+from runtime.registry import Registry
+from runtime.run.services import Services, script_beside
+from runtime.run.start import Outcome, RunRequest, execute
+from runtime.settings import Settings, load_settings
+from runtime.store.opening import open_record
+
+Flow = Path | str | bytes | Mapping[str, Any]
+
+GOLDEN_LEFT_OUT = frozenset({"budget.waiting", "budget.reserved"})
+"""What depends on other runs or on what a model cost before, and so is no part of a golden timeline."""
+
+
+class Ran(NamedTuple):
+    """What a test looks at: the outcome, the run's events in order, and what the model was sent."""
+
+    outcome: Outcome
+    events: tuple[Event, ...]
+    requests: tuple[Request, ...]
+
+    @property
+    def text(self) -> str:
+        """The one output as text. Raises BadInput where there is not exactly one."""
+        if len(self.outcome.outputs) != 1:
+            raise BadInput(f"The run gave {len(self.outcome.outputs)} outputs, not one.")
+        return str(next(iter(self.outcome.outputs.values())))
+
+    def of(self, *types: str) -> list[Any]:
+        """The events of these types, in order."""
+        return [event for event in self.events if event.__struct_config__.tag in types]
+
+    def timeline(self) -> list[dict[str, Any]]:
+        """The golden form of the events: see `golden`."""
+        return golden(self.events)
+
+
+class FixedClients(Clients):
+    """Gives one model whatever the provider is: no request can leave the machine."""
+
+    def __init__(self, clock: Clock, model: LanguageModel) -> None:
+        super().__init__(clock)
+        self.model = model
+
+    def client(self, provider: Provider, script: Path | None = None) -> LanguageModel:
+        return self.model
+
+
+class Bench:
+    """A place to run flows in one test: one store, one clock, one scripted model after another.
+
+    `record` null: in memory. `settings` null: no file, no environment.
+    """
+
+    def __init__(
+        self,
+        *,
+        record: Record | None = None,
+        clock: Clock | None = None,
+        settings: Settings | None = None,
+        registry: Registry | None = None,
+    ) -> None:
+        self.clock = clock or VirtualClock()
+        self.record = record or open_record(None, self.clock)
+        self.settings = settings or load_settings({"FARTHING_CONFIG": "/dev/null/none"}, folder=None)
+        self._registry = registry
+        self._opened = False
+
+    async def __aenter__(self) -> Bench:
+        await self.open()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.record.close()
+
+    async def open(self) -> None:
+        """Open the store, once."""
+        if not self._opened:
+            await self.record.open()
+            self._opened = True
+
+    async def run(
+        self,
+        flow: Flow,
+        input: Any = None,  # noqa: A002  # the word that flows, commands and events use
+        *,
+        script: Any = None,
+        user: str | None = "local",
+        session: str | None = "test",
+        model: LanguageModel | None = None,
+        limits: Sequence[str] = (),
+        strict: bool = False,
+        name: str | None = None,
+    ) -> Ran:
+        """Run a flow. `script` is a list of replies for any node, a mapping by node id, a script document or
+        its path; absent: the one beside the flow's file, else rehearsal by rule. `strict`: nothing is made
+        up once the script is used up. `name` asks for a model by name, as --model does."""
+        await self.open()
+        raw, path = flow_bytes(flow)
+        chosen = model or scripted(script if script is not None else script_beside(path), self.clock, strict)
+        services = Services(
+            self.record,
+            self.settings,
+            self.clock,
+            registry=self._registry,
+            clients=FixedClients(self.clock, chosen),
+        )
+        entries: list[Entry] = []
+        request = RunRequest(
+            flow_bytes=raw,
+            flow_path=path,
+            input=input,
+            session=session,
+            user=user,
+            model=name,
+            limits=tuple(limits),
+            trusted=True,
+        )
+        outcome = await execute(request, services, entries.append)
+        requests = tuple(chosen.requests) if isinstance(chosen, ScriptedModel) else ()
+        ordered = sorted(entries, key=lambda entry: entry.seq)
+        return Ran(outcome, tuple(entry.event for entry in ordered), requests)
+
+
+async def run_flow(flow: Flow, input: Any = None, **how: Any) -> Ran:  # noqa: A002
+    """Run a flow once in a store of its own; see `Bench.run` for the arguments."""
+    async with Bench() as bench:
+        return await bench.run(flow, input, **how)
+
+
+def flow_bytes(flow: Flow) -> tuple[bytes, Path | None]:
+    """A flow's bytes and path, from a path, JSON or a mapping."""
+    if isinstance(flow, bytes):
+        return flow, None
+    if isinstance(flow, Mapping):
+        return msgspec.json.encode(flow), None
+    path = Path(flow)
+    return path.read_bytes(), path
+
+
+def scripted(script: Any, clock: Clock, strict: bool = False) -> ScriptedModel:
+    """The scripted model of a script in any of its forms."""
+    if script is None:
+        return ScriptedModel(clock=clock, strict=strict)
+    if isinstance(script, (str, Path)):
+        return ScriptedModel.from_file(Path(script), clock, strict=strict)
+    return ScriptedModel.from_data(script, clock, strict=strict)
+
+
+def golden(events: Sequence[Event]) -> list[dict[str, Any]]:
+    """Events in the form that two runs of one flow share: canonical order, no times, ids or durations.
+
+    Order is by node (in order of its first event), step and place, since independent nodes may interleave.
+    """
+    place: dict[str | None, int] = {}
+    for event in events:
+        place.setdefault(event.node_id, len(place))
+    kept = [event for event in events if event.__struct_config__.tag not in GOLDEN_LEFT_OUT]
+    rows = sorted(enumerate(kept), key=lambda pair: (_phase(pair[1]), place[pair[1].node_id], pair[0]))
+    return [_row(event) for _, event in rows]
+
+
+def _phase(event: Event) -> int:
+    """What comes before all nodes, the nodes, and what comes after."""
+    tag = str(event.__struct_config__.tag)
+    return 0 if tag in ("session.opened", "run.started") else 2 if tag == "run.finished" else 1
+
+
+_DROPPED = frozenset({"at", "run_id", "v", "ms", "digest", "flow_hash", "request_id", "resets_at"})
+
+
+def _row(event: Event) -> dict[str, Any]:
+    return _without(msgspec.to_builtins(event))
+
+
+def _without(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {
+            key: _without(item)
+            for key, item in value.items()
+            if key not in _DROPPED and item not in (None, [], {})
+        }
+    if isinstance(value, list):
+        return [_without(item) for item in value]
+    return value
