@@ -14,28 +14,31 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff\U000e0000-\U000e007f]"
 )
 _BROKEN = re.compile("[\ud800-\udfff]")
-_ENTITIES = str.maketrans(
-    {
-        "&": "&amp;",
-        "<": "&lt;",
-        ">": "&gt;",
-        "\uff1c": "&lt;",
-        "\uff1e": "&gt;",
-        "\ufe64": "&lt;",
-        "\ufe65": "&gt;",
-    }
+_ENTITIES = (
+    ("&", "&amp;"),
+    ("<", "&lt;"),
+    (">", "&gt;"),
+    ("\uff1c", "&lt;"),
+    ("\uff1e", "&gt;"),
+    ("\ufe64", "&lt;"),
+    ("\ufe65", "&gt;"),
 )
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
 
 def clean(text: str) -> str:
     """`text` with every line break as a newline, and without characters that are not seen or not text."""
+    if text.isascii() and text.isprintable():
+        return text
     return _BROKEN.sub("\ufffd", _UNSEEN.sub("", _BREAKS.sub("\n", text)))
 
 
 def escape(text: str) -> str:
     """`text` in which nothing can be taken for a tag, look-alikes included."""
-    return clean(text).translate(_ENTITIES)
+    text = clean(text)
+    for sign, entity in _ENTITIES:
+        text = text.replace(sign, entity)
+    return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from runtime.memory.candidates import Block, Candidate, of_other_sessions, unsou
 from runtime.memory.estimate import Estimator
 from runtime.memory.fence import Fence
 from runtime.memory.injection_rules import Entry, Injected, Injection
-from runtime.memory.item_injection import NOTHING, blocks_warning, entry_of, inject_items
-from runtime.memory.packing import Item, Limits, Placed, Size, measure, pack_rendered
+from runtime.memory.item_injection import blocks_warning, entry_of, inject_items
+from runtime.memory.packing import NOTHING, Item, Limits, Placed, Size, measure, pack_rendered
 from runtime.memory.ranking import Ranked, rank
 
 
@@ -71,6 +71,7 @@ class _Packer:
     ) -> None:
         self.rules, self.limits, self.count, self.fence, self.now = rules, limits, count, fence, now
         self.blocks = ""
+        self.lines: dict[int, str] = {}
         self.room = limits
 
     def inject(
@@ -105,34 +106,43 @@ class _Packer:
     def _whole(self, facts: Sequence[Candidate]) -> str | None:
         """The text of all facts, by key, if they fit; empty where there are none; None if they do not fit."""
         ordered = sorted(facts, key=lambda item: (item.key, item.ref))
-        lines = [self.fence.line(item, item.text) for item in ordered]
-        text = self.fence.frame(self.fence.facts_header, lines)
-        return text if self._exceeded([text]) is None else None
+        text = self.fence.frame(self.fence.facts_header, [self._line(item) for item in ordered])
+        return text if self._left([text]).exceeded(NOTHING) is None else None
 
     def _packed(self, ranked: Sequence[Ranked], facts_text: str) -> tuple[str | None, list[Entry]]:
+        """What fits of `ranked` beside `facts_text`."""
         fence = self.fence
-        items = [self._item(entry) for entry in ranked]
-        placed = pack_rendered(
-            items,
-            lambda index, text: fence.line(ranked[index].item, text),
-            lambda lines: self._exceeded([facts_text, fence.frame(fence.recall_header, lines)]),
-            self.rules.overflow,
-        )
-        lines = [place.shown for place in placed if place.shown is not None]
-        entries = [entry_of(entry, place) for entry, place in zip(ranked, placed, strict=True)]
-        return fence.frame(fence.recall_header, lines) or None, entries
+        items = [
+            Item(entry.item.ref, entry.item.text, measure(self._line(entry.item), self.count))
+            for entry in ranked
+        ]
 
-    def _item(self, ranked: Ranked) -> Item:
-        line = self.fence.line(ranked.item, ranked.item.text)
-        return Item(ranked.item.ref, ranked.item.text, measure(line, self.count))
+        def line_of(index: int, text: str) -> str:
+            item = ranked[index].item
+            return self._line(item) if text is item.text else fence.line(item, text)
+
+        def room(shown: Sequence[str]) -> Limits:
+            return self._left([facts_text, fence.frame(fence.recall_header, shown)])
+
+        placed = pack_rendered(items, line_of, room, self.rules.overflow)
+        shown = [place.shown for place in placed if place.shown is not None]
+        entries = [entry_of(entry, place) for entry, place in zip(ranked, placed, strict=True)]
+        return fence.frame(fence.recall_header, shown) or None, entries
+
+    def _line(self, item: Candidate) -> str:
+        """An item's whole line; written once, since candidates are many."""
+        line = self.lines.get(id(item))
+        if line is None:
+            line = self.lines[id(item)] = self.fence.line(item, item.text)
+        return line
 
     def _full(self, ranked: Ranked) -> Entry:
-        line = self.fence.line(ranked.item, ranked.item.text)
+        line = self._line(ranked.item)
         return entry_of(ranked, Placed(ranked.item.ref, "full", line, None, measure(line, self.count)))
 
     def _dropped(self, ranked: Ranked) -> Entry:
-        item = self._item(ranked)
-        return entry_of(ranked, Placed(item.ref, "dropped", None, "blocks", item.size))
+        size = measure(self._line(ranked.item), self.count)
+        return entry_of(ranked, Placed(ranked.item.ref, "dropped", None, "blocks", size))
 
     def _size(self, parts: Sequence[str]) -> Size:
         """The size of some parts, each a message of its own; a token counter may round either way."""
@@ -143,10 +153,12 @@ class _Packer:
         apart = sum(self.count(part) for part in sent)
         return together._replace(tokens=max(together.tokens, apart))
 
-    def _exceeded(self, memory: Sequence[str]) -> str | None:
-        """The limit that these parts exceed, in the room that the blocks leave or together with them."""
-        over = self.room.exceeded(self._size(memory))
-        return over or (self.limits.exceeded(self._size([self.blocks, *memory])) if any(memory) else None)
+    def _left(self, memory: Sequence[str]) -> Limits:
+        """What these parts leave, of the room beside the blocks and of the whole with them."""
+        beside = self.room.less(self._size(memory))
+        if not self.blocks or not any(memory):
+            return beside
+        return beside.least(self.limits.less(self._size([self.blocks, *memory])))
 
     def _result(
         self,

@@ -8,14 +8,13 @@ from datetime import datetime
 from runtime.memory.candidates import Block, Candidate
 from runtime.memory.estimate import Estimator
 from runtime.memory.injection_rules import Entry, Injected, Injection
-from runtime.memory.packing import Item, Limits, Placed, Size, measure, pack
+from runtime.memory.packing import NOTHING, Item, Limits, Placed, Size, measure, pack
 from runtime.memory.ranking import Ranked, rank
 
 RECALL_HEADER = "Recalled memory (most relevant first):\n"
 FACTS_HEADER = "Known facts:\n"
 EPISODES_HEADER = "Relevant past episodes:\n"
 BULLET = "- "
-NOTHING = Size(0, 0, 0)
 
 
 def fact_text(statement: str, confidence: float, valid_to: datetime | None = None) -> str:

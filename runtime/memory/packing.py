@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, NamedTuple
 
 from runtime.memory.clip import MARKER, clip
@@ -21,6 +22,9 @@ class Size(NamedTuple):
     tokens: int
     lines: int
     bytes: int
+
+
+NOTHING = Size(0, 0, 0)
 
 
 def measure(text: str, count: Estimator) -> Size:
@@ -46,6 +50,15 @@ class Limits:
         mosts = (self.tokens, self.lines, self.bytes)
         left = [None if most is None else most - used for most, used in zip(mosts, size, strict=True)]
         return Limits(*left)
+
+    def least(self, other: Limits) -> Limits:
+        """The smaller of both for each."""
+        pairs = (
+            (self.tokens, other.tokens),
+            (self.lines, other.lines),
+            (self.bytes, other.bytes),
+        )
+        return Limits(*[min((most for most in pair if most is not None), default=None) for pair in pairs])
 
     @property
     def open(self) -> bool:
@@ -120,44 +133,50 @@ def _beginning(text: str, room: Limits, chars_per_token: int) -> str:
 def pack_rendered(
     items: Sequence[Item],
     line_of: Callable[[int, str], str],
-    exceeded: Callable[[Sequence[str]], str | None],
+    room: Callable[[Sequence[str]], Limits],
     overflow: Overflow,
     *,
     marker: str = MARKER,
+    slack_tokens: int = 8,
 ) -> tuple[Placed, ...]:
     """Pack by the size of the whole text that would be sent, so that nothing escapes the count.
 
-    `line_of(index, text)` renders an item; `exceeded(lines)` names the limit that all of them together in
-    their frame exceed.
+    `items` have the sizes of their lines. `line_of(index, text)` renders an item; `room(lines)` says what is
+    left once these lines are sent in their frame, negative where they do not fit. An item that alone is more
+    than `slack_tokens` above what is left is not tried: no counter joins texts that well.
     """
     placed: list[Placed] = []
     lines: list[str] = []
+    left = room(lines)
     ended = False
     for index, item in enumerate(items):
+        if ended:
+            placed.append(Placed(item.ref, "dropped", None, "stopped", item.size))
+            continue
         line = line_of(index, item.text)
-        over = "stopped" if ended else exceeded([*lines, line])
-        status: Status = "full" if over is None else "dropped"
-        if over is not None and not ended and overflow != "skip":
-            ended = True
-            cut = (
-                _clipped(index, item.text, lines, line_of, exceeded, marker)
-                if overflow == "truncate"
-                else None
-            )
-            status, line = ("truncated", line_of(index, cut)) if cut is not None else ("dropped", line)
-        if status != "dropped":
+        least = item.size._replace(tokens=max(0, item.size.tokens - slack_tokens))
+        over = left.exceeded(least)
+        after = room([*lines, line]) if over is None else left
+        over = over or after.exceeded(NOTHING)
+        cut: str | None = None
+        if over is not None and overflow == "truncate":
+            fitting = partial(_fits, index, lines, line_of, room)
+            cut = clip(item.text, fitting, marker)
+        if over is None or cut is not None:
+            line = line if cut is None else line_of(index, cut)
             lines.append(line)
-        placed.append(Placed(item.ref, status, line if status != "dropped" else None, over, item.size))
+            left = after
+        ended = over is not None and overflow != "skip"
+        status: Status = "full" if over is None else "dropped" if cut is None else "truncated"
+        placed.append(Placed(item.ref, status, None if status == "dropped" else line, over, item.size))
     return tuple(placed)
 
 
-def _clipped(
+def _fits(
     index: int,
-    text: str,
     lines: Sequence[str],
     line_of: Callable[[int, str], str],
-    exceeded: Callable[[Sequence[str]], str | None],
-    marker: str,
-) -> str | None:
-    """The longest beginning of `text` that still fits when rendered; None where not even the marker does."""
-    return clip(text, lambda part: exceeded([*lines, line_of(index, part)]) is None, marker)
+    room: Callable[[Sequence[str]], Limits],
+    text: str,
+) -> bool:
+    return room([*lines, line_of(index, text)]).exceeded(NOTHING) is None
