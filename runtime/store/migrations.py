@@ -56,20 +56,16 @@ CREATE TABLE call (
   id INTEGER NOT NULL PRIMARY KEY, run INTEGER NOT NULL REFERENCES run (id), key TEXT NOT NULL,
   attempt INTEGER NOT NULL, state TEXT NOT NULL, kind TEXT NOT NULL, effect TEXT NOT NULL, node_id TEXT,
   step INTEGER, purpose TEXT NOT NULL, model TEXT, provider TEXT, tokens INTEGER NOT NULL, cost INTEGER,
-  counters TEXT NOT NULL, pots TEXT NOT NULL, reserved_at INTEGER NOT NULL, result BLOB
+  counters TEXT NOT NULL, pots TEXT NOT NULL, holds TEXT, reserved_at INTEGER NOT NULL, result BLOB
 );
 CREATE UNIQUE INDEX call_key ON call (run, key, attempt);
-CREATE INDEX call_open ON call (run) WHERE state = 'open';
+CREATE INDEX call_live ON call (run) WHERE holds IS NOT NULL;
 CREATE TABLE counter (
   id INTEGER NOT NULL PRIMARY KEY, partition TEXT NOT NULL, pot TEXT NOT NULL, owner TEXT NOT NULL,
   start TEXT NOT NULL, period TEXT NOT NULL, metric TEXT NOT NULL, used INTEGER NOT NULL,
   held INTEGER NOT NULL, unknown INTEGER NOT NULL, raised INTEGER
 );
 CREATE UNIQUE INDEX counter_key ON counter (partition, pot, owner, start, period, metric);
-CREATE TABLE hold (
-  call INTEGER NOT NULL REFERENCES call (id), counter INTEGER NOT NULL REFERENCES counter (id),
-  amount INTEGER NOT NULL, PRIMARY KEY (call, counter)
-) WITHOUT ROWID;
 CREATE TABLE ticket (
   id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, run INTEGER NOT NULL REFERENCES run (id), key TEXT NOT NULL
 );

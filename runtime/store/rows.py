@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from runtime.events import Entry, Event
 from runtime.facts import Fact, Shelf
-from runtime.ledger import Counter, CounterKey, Estimate, HoldAmount, ModelPast
+from runtime.ledger import Counter, CounterKey, Estimate, ModelPast
 from runtime.record import CallIntent, LedgerRow, LimitChange, RunEnd, RunStart, RunTotals, SessionKey
 
 
@@ -50,7 +50,7 @@ class CallRow(NamedTuple):
 
     `state`: open, done, failed, released, orphaned (charged at its estimate; a late figure may still come).
     `estimate` is for this one call. `counters` are those of its rules, in their order; `pots` what it is
-    charged to.
+    charged to; `holds` what it holds, by counter.
     """
 
     id: int
@@ -67,6 +67,7 @@ class CallRow(NamedTuple):
     estimate: Estimate
     counters: tuple[int, ...]
     pots: tuple[str, ...]
+    holds: Mapping[int, int]
     reserved_at: datetime
     result: Any
 
@@ -79,12 +80,12 @@ class CounterRow(NamedTuple):
     counter: Counter
 
 
-class Charge(NamedTuple):
-    """What a settled row adds to the counters of its pots."""
+class Delta(NamedTuple):
+    """What changes of a counter."""
 
-    tokens: int
-    cost: int
-    unknown: int
+    used: int = 0
+    held: int = 0
+    unknown: int = 0
 
 
 class FactRow(NamedTuple):
@@ -136,11 +137,16 @@ class Rows(Protocol):
         estimate: Estimate,
         counters: tuple[int, ...],
         pots: tuple[str, ...],
+        holds: Mapping[int, int],
     ) -> int: ...
 
     def call(self, call_id: int) -> CallRow | None: ...
 
-    def end_call(self, call_id: int, state: str, result: Any) -> None: ...
+    def end_call(self, call_id: int, state: str, result: Any, holds: Mapping[int, int] | None) -> None:
+        """Close a call. `holds`: what it still holds for the one that carries on; None: nothing."""
+        ...
+
+    def put_holds(self, call_id: int, holds: Mapping[int, int] | None) -> None: ...
 
     def live_calls(self, run: RunRow) -> list[CallRow]:
         """The calls of a run that are open or still hold something."""
@@ -154,24 +160,19 @@ class Rows(Protocol):
 
     def counters_by_id(self, ids: Sequence[int]) -> list[CounterRow]: ...
 
-    def hold(self, call_id: int, counters: Sequence[int], amounts: Sequence[HoldAmount]) -> None: ...
-
-    def holds(self, call_id: int) -> dict[int, int]:
-        """What a call holds, by counter."""
+    def charged(self, run: RunRow, pots: Sequence[str], reserved_at: datetime) -> Sequence[CounterRow]:
+        """Every stored counter of these pots in which a call of this run, reserved then, counts; whether
+        or not a rule of the call reads it, so that each stays the fold of its ledger rows."""
         ...
 
-    def free(self, call_id: int, used: Charge | None) -> None:
-        """Let go of a call's holds; with `used` only of so much as the call used, the rest stays."""
+    def adjust(self, changes: Mapping[int, Delta]) -> None:
+        """Add to counters, by id."""
         ...
-
-    def move_holds(self, from_call: int, to_call: int) -> None: ...
 
     def add_ledger(self, row: LedgerRow) -> int: ...
 
-    def charge(
-        self, ledger_id: int, run: RunRow, pots: Sequence[str], reserved_at: datetime, what: Charge
-    ) -> None:
-        """Count a settled row in its pots: in every stored counter of them that it belongs to."""
+    def add_charge(self, ledger_id: int, run: RunRow, pots: Sequence[str], reserved_at: datetime) -> None:
+        """Note in which pots a settled row counts."""
         ...
 
     def model_past(self, partition: str, model: str) -> ModelPast: ...

@@ -122,11 +122,12 @@ class Event(SQLModel, table=True):
 
 class Call(SQLModel, table=True):
     """A call of the journal. `tokens` and `cost` are its estimate; `counters` the ids of its rules' counters,
-    in their order; `pots` the JSON list of what it is charged to; `result` what a done one gave."""
+    in their order; `pots` the JSON list of what it is charged to; `holds` the JSON object of what it holds
+    by counter, null once it is over; `result` what a done one gave."""
 
     __table_args__ = (
         Index("call_key", "run", "key", "attempt", unique=True),
-        Index("call_open", "run", sqlite_where=text("state = 'open'")),
+        Index("call_live", "run", sqlite_where=text("holds IS NOT NULL")),
     )
     id: int = Field(primary_key=True)
     run: int = Field(foreign_key="run.id")
@@ -144,13 +145,14 @@ class Call(SQLModel, table=True):
     cost: int | None = None
     counters: str
     pots: str
+    holds: str | None = None
     reserved_at: int
     result: bytes | None = Field(default=None, sa_type=LargeBinary)
 
 
 class Counter(SQLModel, table=True):
     """A cache: what the ledger rows charged to its pot by its owner since its start add up to, less what was
-    reset; `held` is the sum of its holds; `raised` the limit that a person set."""
+    reset; `held` is the sum of what calls hold; `raised` the limit that a person set."""
 
     __table_args__ = (
         Index("counter_key", "partition", "pot", "owner", "start", "period", "metric", unique=True),
@@ -166,15 +168,6 @@ class Counter(SQLModel, table=True):
     held: int
     unknown: int
     raised: int | None = None
-
-
-class Hold(SQLModel, table=True):
-    """What a call in flight holds of a counter; gone once it is settled."""
-
-    __table_args__ = {"sqlite_with_rowid": False}
-    call: int = Field(primary_key=True, foreign_key="call.id")
-    counter: int = Field(primary_key=True, foreign_key="counter.id")
-    amount: int
 
 
 class Ticket(SQLModel, table=True):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
 
-from runtime.ledger import period_start
+from runtime.ledger import ModelPast, period_start
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
@@ -48,6 +49,15 @@ def from_json(body: bytes) -> Any:
 def canonical(value: Any) -> bytes:
     """One spelling per JSON value, typed: 1, 1.0 and true differ, the order of keys does not matter."""
     return _canonical(value)
+
+
+def past_of(recent: Sequence[tuple[int, int | None]]) -> ModelPast:
+    """What the last settled calls of a model, given as tokens and cost, showed."""
+    if not recent:
+        return ModelPast()
+    costs = [cost for _, cost in recent if cost is not None]
+    tokens = max([tokens for tokens, _ in recent])
+    return ModelPast(len(recent), tokens, max(costs) if costs else None)
 
 
 class PeriodStarts(NamedTuple):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
-from runtime.ledger import EVERYONE, RECENT_CALLS, Counter, CounterKey, Estimate, HoldAmount, ModelPast
+from runtime.ledger import EVERYONE, RECENT_CALLS, Counter, CounterKey, Estimate, ModelPast, used_by
 from runtime.record import CallIntent, LedgerRow, LimitChange
 from runtime.store.memory.state import State
-from runtime.store.rows import CallRow, Charge, CounterRow, RunRow
-from runtime.store.values import from_json, period_starts, to_json
+from runtime.store.rows import CallRow, CounterRow, Delta, RunRow
+from runtime.store.values import PeriodStarts, from_json, past_of, period_starts, to_json
 
 
 class CallRows:
@@ -35,8 +35,7 @@ class CallRows:
 
     def live_calls(self, run: RunRow) -> list[CallRow]:
         state = self._state
-        found = [state.calls[i - 1] for i in state.open_calls.get(run.id, ())]
-        return [call for call in found if call.state == "open" or call.id in state.holds]
+        return [state.calls[i - 1] for i in state.open_calls.get(run.id, ())]
 
     def add_call(
         self,
@@ -46,6 +45,7 @@ class CallRows:
         estimate: Estimate,
         counters: tuple[int, ...],
         pots: tuple[str, ...],
+        holds: Mapping[int, int],
     ) -> int:
         state = self._state
         call_id = len(state.calls) + 1
@@ -64,6 +64,7 @@ class CallRows:
             estimate,
             counters,
             pots,
+            holds,
             intent.at,
             None,
         )
@@ -72,11 +73,19 @@ class CallRows:
         state.put(state.open_calls.setdefault(run.id, {}), call_id, None)
         return call_id
 
-    def end_call(self, call_id: int, state: str, result: Any) -> None:
+    def end_call(self, call_id: int, state: str, result: Any, holds: Mapping[int, int] | None) -> None:
         store = self._state
         call = store.calls[call_id - 1]
-        store.replace(store.calls, call_id - 1, call._replace(state=state, result=result))
-        if call_id not in store.holds:
+        ended = CallRow._make((*call[:4], state, *call[5:14], holds or {}, call.reserved_at, result))
+        store.replace(store.calls, call_id - 1, ended)
+        if not holds:
+            store.drop(store.open_calls[call.run], call_id)
+
+    def put_holds(self, call_id: int, holds: Mapping[int, int] | None) -> None:
+        store = self._state
+        call = store.calls[call_id - 1]
+        store.replace(store.calls, call_id - 1, call._replace(holds=holds or {}))
+        if not holds and call.state != "open":
             store.drop(store.open_calls[call.run], call_id)
 
     # -- waiting
@@ -135,6 +144,7 @@ class CounterRows:
         state.add(state.counters, CounterRow(counter_id, key, fold(state, key)))
         state.put(state.counter_ids, key, counter_id)
         state.add(state.counters_of.setdefault((key.partition, key.pot, key.owner), []), counter_id)
+        state.charged.clear()
         return counter_id
 
     def counters_by_id(self, ids: Sequence[int]) -> list[CounterRow]:
@@ -143,49 +153,26 @@ class CounterRows:
     def _put(self, row: CounterRow, counter: Counter) -> None:
         self._state.replace(self._state.counters, row.id - 1, CounterRow(row.id, row.key, counter))
 
-    def _hold_more(self, counter_id: int, amount: int) -> None:
-        row = self._state.counters[counter_id - 1]
-        used, held, unknown, limit = row.counter
-        self._put(row, Counter(used, held + amount, unknown, limit))
+    def adjust(self, changes: Mapping[int, Delta]) -> None:
+        stored = self._state.counters
+        for counter_id, (more_used, more_held, more_unknown) in changes.items():
+            _, key, (used, held, unknown, limit) = stored[counter_id - 1]
+            counter = Counter(used + more_used, held + more_held, unknown + more_unknown, limit)
+            self._state.replace(stored, counter_id - 1, CounterRow(counter_id, key, counter))
 
-    def hold(self, call_id: int, counters: Sequence[int], amounts: Sequence[HoldAmount]) -> None:
-        if not amounts:
-            return
-        held = {counters[rule]: amount for rule, amount in amounts}
-        self._state.put(self._state.holds, call_id, held)
-        for counter_id, amount in held.items():
-            self._hold_more(counter_id, amount)
-
-    def holds(self, call_id: int) -> dict[int, int]:
-        return self._state.holds.get(call_id, {})
-
-    def free(self, call_id: int, used: Charge | None) -> None:
-        held = self._state.holds.get(call_id)
-        if held is None:
-            return
-        kept: dict[int, int] = {}
-        for counter_id, amount in held.items():
-            part = amount
-            if used is not None:
-                metric = self._state.counters[counter_id - 1].key.metric
-                part = min(amount, used.tokens if metric == "tokens" else used.cost)
-                kept[counter_id] = amount - part
-            self._hold_more(counter_id, -part)
-        if used is not None:
-            self._state.put(self._state.holds, call_id, kept)
-        else:
-            self._state.drop(self._state.holds, call_id)
-            self._forget_closed(call_id)
-
-    def move_holds(self, from_call: int, to_call: int) -> None:
-        self._state.put(self._state.holds, to_call, self._state.holds[from_call])
-        self._state.drop(self._state.holds, from_call)
-        self._forget_closed(from_call)
-
-    def _forget_closed(self, call_id: int) -> None:
-        call = self._state.calls[call_id - 1]
-        if call.state != "open":
-            self._state.drop(self._state.open_calls[call.run], call_id)
+    def charged(self, run: RunRow, pots: Sequence[str], reserved_at: datetime) -> Sequence[CounterRow]:
+        state, starts = self._state, period_starts(reserved_at)
+        asked = (run.id, pots, starts)
+        ids = state.charged.get(asked)
+        if ids is None:
+            ids = state.charged[asked] = [
+                counter_id
+                for pot in pots
+                for owner in dict.fromkeys((run.run_id, run.session_uid, run.user_id or "", EVERYONE))
+                for counter_id in state.counters_of.get((run.partition, pot, owner), ())
+                if _counts(state.counters[counter_id - 1].key, run, starts)
+            ]
+        return [state.counters[i - 1] for i in ids]
 
     def add_ledger(self, row: LedgerRow) -> int:
         state = self._state
@@ -199,35 +186,14 @@ class CounterRows:
             state.add(past, (row.usage.tokens, row.cost))
         return row_id
 
-    def charge(
-        self, ledger_id: int, run: RunRow, pots: Sequence[str], reserved_at: datetime, what: Charge
-    ) -> None:
-        state, starts = self._state, period_starts(reserved_at)
-        row = state.ledger[ledger_id - 1]
-        user = run.user_id or ""
+    def add_charge(self, ledger_id: int, run: RunRow, pots: Sequence[str], reserved_at: datetime) -> None:
+        state = self._state
         for pot in pots:
-            state.add(state.charges.setdefault((run.partition, pot), []), row)
-            for owner in dict.fromkeys((run.run_id, run.session_uid, user, EVERYONE)):
-                for counter_id in state.counters_of.get((run.partition, pot, owner), ()):
-                    counter = state.counters[counter_id - 1]
-                    period = counter.key.period
-                    if period == "run":
-                        belongs = owner == run.run_id
-                    elif period == "session":
-                        belongs = owner == run.session_uid
-                    else:
-                        start = "" if period == "lifetime" else getattr(starts, period)
-                        belongs = owner in (user, EVERYONE) and counter.key.start == start
-                    if belongs:
-                        self._put(counter, added(counter.key, counter.counter, what))
+            state.add(state.charges.setdefault((run.partition, pot), []), state.ledger[ledger_id - 1])
 
     def model_past(self, partition: str, model: str) -> ModelPast:
         past = self._state.pasts.get((partition, model))
-        if not past:
-            return ModelPast()
-        recent = past[-RECENT_CALLS:]
-        costs = [cost for _, cost in recent if cost is not None]
-        return ModelPast(len(recent), max(tokens for tokens, _ in recent), max(costs) if costs else None)
+        return past_of(past[-RECENT_CALLS:]) if past else ModelPast()
 
     def add_limit_change(self, ledger_id: int, change: LimitChange, counter: CounterRow) -> None:
         if change.action == "reset":
@@ -241,22 +207,24 @@ class CounterRows:
                 self._put(row, row.counter._replace(limit=change.amount))
 
 
-def added(key: CounterKey, counter: Counter, what: Charge) -> Counter:
-    """A counter after a settled row."""
-    used, held, unknown, limit = counter
-    if key.metric == "tokens":
-        return Counter(used + what.tokens, held, unknown, limit)
-    return Counter(used + what.cost, held, unknown + what.unknown, limit)
+def _counts(key: CounterKey, run: RunRow, starts: PeriodStarts) -> bool:
+    """Whether a call of this run, reserved in these periods, counts in a counter of its pot."""
+    if key.period == "run":
+        return key.owner == run.run_id
+    if key.period == "session":
+        return key.owner == run.session_uid
+    start = "" if key.period == "lifetime" else getattr(starts, key.period)
+    return key.owner in (run.user_id or "", EVERYONE) and key.start == start
 
 
 def fold(state: State, key: CounterKey) -> Counter:
     """What the ledger says of a counter that is not stored."""
-    counter = Counter()
+    used, unknown = 0, 0
     for row in state.charges.get((key.partition, key.pot), ()):
         if _belongs(key, row):
-            unknown = int(row.kind == "settle" and row.cost is None)
-            counter = added(key, counter, Charge(row.usage.tokens, row.cost or 0, unknown))
-    return counter._replace(limit=_raised(state, key))
+            used += used_by(key.metric, row.usage.tokens, row.cost)
+            unknown += key.metric == "spend" and row.kind == "settle" and row.cost is None
+    return Counter(used, 0, unknown, _raised(state, key))
 
 
 def _belongs(key: CounterKey, row: LedgerRow) -> bool:

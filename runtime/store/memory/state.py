@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -12,6 +12,7 @@ from runtime.ledger import CounterKey
 from runtime.messages import Message
 from runtime.record import LedgerRow, RunEnd, RunStart, SessionKey
 from runtime.store.rows import CallRow, CounterRow, RunRow
+from runtime.store.values import PeriodStarts
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -82,11 +83,12 @@ class State:
         self.calls_by_key: dict[tuple[int, str], list[int]] = {}
         self.open_calls: dict[int, dict[int, None]] = {}
         """The ids of a run's calls that are open or hold something, by run."""
-        self.holds: dict[int, dict[int, int]] = {}
         self.counters: list[CounterRow] = []
         self.counter_ids: dict[CounterKey, int] = {}
         self.counters_of: dict[tuple[str, str, str], list[int]] = {}
         """The ids of the counters of a partition, pot and owner."""
+        self.charged: dict[tuple[int, Sequence[str], PeriodStarts], list[int]] = {}
+        """The counters in which a run's calls count, until a new counter comes."""
         self.ledger: list[LedgerRow] = []
         self.settled: dict[str | None, list[LedgerRow]] = {}
         """The rows that count, by run id and by session uid."""
@@ -134,4 +136,5 @@ class State:
     def roll_back(self) -> None:
         while self._undo:
             self._undo.pop()()
+        self.charged.clear()
         self.touched.clear()

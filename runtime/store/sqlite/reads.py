@@ -9,14 +9,13 @@ from typing import Any
 import msgspec
 
 from runtime.facts import Fact, Partition, Shelf
-from runtime.ledger import EVERYONE, Counter, CounterKey, ModelPast
-from runtime.ledger import RECENT_CALLS as RECENT
+from runtime.ledger import EVERYONE, RECENT_CALLS, Counter, CounterKey, ModelPast
 from runtime.messages import Message
 from runtime.record import CounterLine, RunLine, RunTotals
-from runtime.store.sqlite.rows_counters import COUNTER, PAST, counter_of, find_counter, fold
+from runtime.store.sqlite.rows_counters import COUNTER, RECENT, counter_of, find_counter, fold
 from runtime.store.sqlite.rows_facts import FACT, fact_of
 from runtime.store.sqlite.rows_runs import TOTALS, totals_of
-from runtime.store.values import from_json, instant, instant_or_none
+from runtime.store.values import from_json, instant, instant_or_none, past_of
 
 _messages = msgspec.json.Decoder(tuple[Message, ...])
 _RUN = """SELECT r.run_id, s.uid, s.partition, s.user_id, s.flow_id, r.flow_name, r.flow_hash, r.kind,
@@ -91,8 +90,7 @@ def all_counters(
 
 
 def model_past(connection: sqlite3.Connection, partition: Partition, model: str) -> ModelPast:
-    count, tokens, cost = connection.execute(PAST, (partition, model, RECENT)).fetchone()
-    return ModelPast(count, tokens or 0, cost)
+    return past_of(connection.execute(RECENT, (partition, model, RECENT_CALLS)).fetchall())
 
 
 def run_totals(connection: sqlite3.Connection, run_id: str) -> RunTotals:

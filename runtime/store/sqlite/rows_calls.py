@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from runtime.ledger import Estimate
 from runtime.record import CallIntent
@@ -12,16 +14,21 @@ from runtime.store.sqlite.transaction import Transaction
 from runtime.store.values import from_json, instant, micros, to_json
 
 _CALL = """SELECT id, run, key, attempt, state, kind, node_id, step, purpose, model, provider, tokens, cost,
-counters, pots, reserved_at, result FROM call """
+counters, pots, holds, reserved_at, result FROM call """
 _ADD = """INSERT INTO call (run, key, attempt, state, kind, effect, node_id, step, purpose, model, provider,
-tokens, cost, counters, pots, reserved_at) VALUES (?, ?, ?, 'open', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+tokens, cost, counters, pots, holds, reserved_at)
+VALUES (?, ?, ?, 'open', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_holds = msgspec.json.Decoder(dict[int, int]).decode
 
 
 def _call(row: tuple[Any, ...]) -> CallRow:
     counters = tuple(map(int, row[13].split(","))) if row[13] else ()
-    result = None if row[16] is None else from_json(row[16])
+    holds = {} if row[15] is None else _holds(row[15])
+    result = None if row[17] is None else from_json(row[17])
     estimate = Estimate(row[11], row[12])
-    return CallRow._make((*row[:11], estimate, counters, tuple(from_json(row[14])), instant(row[15]), result))
+    return CallRow._make(
+        (*row[:11], estimate, counters, tuple(from_json(row[14])), holds, instant(row[16]), result)
+    )
 
 
 class CallRows(Transaction):
@@ -36,11 +43,7 @@ class CallRows(Transaction):
         return _call(row) if row else None
 
     def live_calls(self, run: RunRow) -> list[CallRow]:
-        found = self.execute(
-            _CALL + "WHERE run = ?1 AND (state = 'open' OR id IN (SELECT call FROM hold WHERE call IN"
-            " (SELECT id FROM call WHERE run = ?1))) ORDER BY id",
-            (run.id,),
-        ).fetchall()
+        found = self.execute(_CALL + "WHERE run = ? AND holds IS NOT NULL ORDER BY id", (run.id,)).fetchall()
         return [_call(row) for row in found]
 
     def add_call(
@@ -51,6 +54,7 @@ class CallRows(Transaction):
         estimate: Estimate,
         counters: tuple[int, ...],
         pots: tuple[str, ...],
+        holds: Mapping[int, int],
     ) -> int:
         return self.insert(
             _ADD,
@@ -69,24 +73,39 @@ class CallRows(Transaction):
                 estimate.cost,
                 ",".join(map(str, counters)),
                 to_json(pots),
+                to_json(holds),
                 micros(intent.at),
             ),
         )
 
-    def end_call(self, call_id: int, state: str, result: Any) -> None:
-        kept = to_json(result) if state == "done" else None
-        self.execute("UPDATE call SET state = ?, result = ? WHERE id = ?", (state, kept, call_id))
+    def end_call(self, call_id: int, state: str, result: Any, holds: Mapping[int, int] | None) -> None:
+        self.execute(
+            "UPDATE call SET state = ?, holds = ?, result = ? WHERE id = ?",
+            (
+                state,
+                to_json(holds) if holds else None,
+                to_json(result) if state == "done" else None,
+                call_id,
+            ),
+        )
+
+    def put_holds(self, call_id: int, holds: Mapping[int, int] | None) -> None:
+        kept = to_json(holds) if holds else None
+        self.execute("UPDATE call SET holds = ? WHERE id = ?", (kept, call_id))
 
     # -- waiting
 
     def anyone_waits(self) -> bool:
-        return self.one("SELECT 1 FROM ticket LIMIT 1") is not None
+        if self.known.waiting is None:
+            self.known.waiting = self.one("SELECT 1 FROM ticket LIMIT 1") is not None
+        return self.known.waiting
 
     def ticket_of(self, run: RunRow, key: str) -> int | None:
         row = self.one("SELECT id FROM ticket WHERE run = ? AND key = ?", run.id, key)
         return row[0] if row else None
 
     def add_ticket(self, run: RunRow, key: str) -> int:
+        self.known.waiting = True
         return self.insert("INSERT INTO ticket (run, key) VALUES (?, ?)", (run.id, key))
 
     def wait_on(self, ticket: int, counters: Iterable[int]) -> None:
@@ -103,6 +122,7 @@ class CallRows(Transaction):
     def drop_ticket(self, ticket: int) -> None:
         self.execute("DELETE FROM ticket_counter WHERE ticket = ?", (ticket,))
         self.execute("DELETE FROM ticket WHERE id = ?", (ticket,))
+        self.known.waiting = None
 
     def drop_tickets(self, run: RunRow) -> None:
         for (ticket,) in self.execute("SELECT id FROM ticket WHERE run = ?", (run.id,)).fetchall():

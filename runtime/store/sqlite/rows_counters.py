@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -12,23 +13,20 @@ from runtime.ledger import (
     RECENT_CALLS,
     Counter,
     CounterKey,
-    HoldAmount,
     ModelPast,
     period_end,
 )
 from runtime.record import LedgerRow, LimitChange
-from runtime.store.rows import Charge, CounterRow, RunRow
+from runtime.store.rows import CounterRow, Delta, RunRow
 from runtime.store.sqlite.transaction import Transaction
-from runtime.store.values import micros, micros_or_none, period_starts, to_json
+from runtime.store.values import micros, micros_or_none, past_of, period_starts, to_json
 
 COUNTER = "SELECT id, partition, pot, metric, period, owner, start, used, held, unknown, raised FROM counter "
 KEY = "WHERE partition = ? AND pot = ? AND owner = ? AND start = ? AND period = ? AND metric = ?"
-_CHARGE = """UPDATE counter SET used = used + CASE metric WHEN 'tokens' THEN ?1 ELSE ?2 END,
-unknown = unknown + CASE metric WHEN 'tokens' THEN 0 ELSE ?3 END
-WHERE partition = ?4 AND pot = ?5 AND owner IN (?6, ?7, ?8, '*') AND start IN ('', ?9, ?10, ?11)
-AND owner = CASE period WHEN 'run' THEN ?6 WHEN 'session' THEN ?7
-ELSE CASE owner WHEN '*' THEN '*' ELSE ?8 END END
-AND start = CASE period WHEN 'daily' THEN ?9 WHEN 'weekly' THEN ?10 WHEN 'monthly' THEN ?11 ELSE '' END"""
+_CHARGED = """SELECT id FROM counter
+WHERE partition = ?1 AND pot = ?2 AND owner IN (?3, ?4, ?5, '*') AND start IN ('', ?6, ?7, ?8)
+AND CASE period WHEN 'run' THEN owner = ?3 WHEN 'session' THEN owner = ?4 ELSE owner IN (?5, '*') END
+AND start = CASE period WHEN 'daily' THEN ?6 WHEN 'weekly' THEN ?7 WHEN 'monthly' THEN ?8 ELSE '' END"""
 _SUMS = """SELECT coalesce(sum(l.input + l.output), 0), coalesce(sum(l.cost), 0),
 count(*) FILTER (WHERE l.kind = 'settle' AND l.cost IS NULL) """
 _OF_ONE = (
@@ -44,8 +42,8 @@ WHERE c.partition = ? AND c.pot = ? AND c.reserved_at >= ? AND c.reserved_at < ?
 )
 _RAISED = """SELECT amount FROM ledger WHERE partition = ? AND owner = ? AND period = ? AND metric = ?
 AND kind = 'raise' AND pots = ? AND (for_good OR start = ?) ORDER BY id DESC LIMIT 1"""
-PAST = """SELECT count(*), max(tokens), max(cost) FROM (SELECT input + output AS tokens, cost FROM ledger
-WHERE partition = ? AND model = ? AND kind = 'settle' AND estimated = 0 ORDER BY id DESC LIMIT ?)"""
+RECENT = """SELECT input + output, cost FROM ledger
+WHERE partition = ? AND model = ? AND kind = 'settle' AND estimated = 0 ORDER BY id DESC LIMIT ?"""
 _LEDGER = f"INSERT INTO ledger VALUES (NULL{', ?' * 35})"
 _END = 2**62
 
@@ -88,8 +86,11 @@ class CounterRows(Transaction):
     """Counters, holds, ledger rows."""
 
     def counters(self, keys: Sequence[CounterKey]) -> list[CounterRow]:
-        found = {key: find_counter(self.connection, key) or self._create(key) for key in sorted(set(keys))}
-        return [found[key] for key in keys]
+        known = self.known
+        missing = {key for key in keys if key not in known.counter_ids}
+        for key in sorted(missing):
+            known.put_counter(find_counter(self.connection, key) or self._create(key))
+        return [known.counters[known.counter_ids[key]] for key in keys]
 
     def _create(self, key: CounterKey) -> CounterRow:
         partition, pot, metric, period, owner, start = key
@@ -99,47 +100,42 @@ class CounterRows(Transaction):
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (partition, pot, owner, start, period, metric, *counter),
         )
+        self.known.charged.clear()
         return CounterRow(row_id, key, counter)
 
     def counters_by_id(self, ids: Sequence[int]) -> list[CounterRow]:
-        return [counter_of(self.one(COUNTER + "WHERE id = ?", row_id)) for row_id in ids]
+        for row_id in ids:
+            if row_id not in self.known.counters:
+                self.known.put_counter(counter_of(self.one(COUNTER + "WHERE id = ?", row_id)))
+        return [self.known.counters[row_id] for row_id in ids]
 
-    def hold(self, call_id: int, counters: Sequence[int], amounts: Sequence[HoldAmount]) -> None:
-        held = [(counters[rule], amount) for rule, amount in amounts]
+    def charged(self, run: RunRow, pots: Sequence[str], reserved_at: datetime) -> Sequence[CounterRow]:
+        starts = period_starts(reserved_at)
+        asked = (run.id, pots, starts)
+        ids = self.known.charged.get(asked)
+        if ids is None:
+            whose = (run.run_id, run.session_uid, run.user_id or "")
+            found = [self.execute(_CHARGED, (run.partition, pot, *whose, *starts)).fetchall() for pot in pots]
+            ids = self.known.charged[asked] = [row_id for rows in found for (row_id,) in rows]
+        return self.counters_by_id(ids)
+
+    def adjust(self, changes: Mapping[int, Delta]) -> None:
+        written = []
+        for row in self.counters_by_id(tuple(changes)):
+            (used, held, unknown, limit), change = row.counter, changes[row.id]
+            counter = Counter(used + change.used, held + change.held, unknown + change.unknown, limit)
+            self.known.counters[row.id] = CounterRow(row.id, row.key, counter)
+            written.append((*counter[:3], row.id))
         self.connection.executemany(
-            "INSERT INTO hold VALUES (?, ?, ?)", [(call_id, counter, amount) for counter, amount in held]
+            "UPDATE counter SET used = ?, held = ?, unknown = ? WHERE id = ?", written
         )
-        self.connection.executemany(
-            "UPDATE counter SET held = held + ? WHERE id = ?", [(amount, counter) for counter, amount in held]
-        )
-
-    def holds(self, call_id: int) -> dict[int, int]:
-        return dict(self.execute("SELECT counter, amount FROM hold WHERE call = ?", (call_id,)).fetchall())
-
-    def free(self, call_id: int, used: Charge | None) -> None:
-        if used is not None:
-            self._free_part(call_id, used)
-            return
-        freed = self.execute(
-            "DELETE FROM hold WHERE call = ? RETURNING amount, counter", (call_id,)
-        ).fetchall()
-        self.connection.executemany("UPDATE counter SET held = held - ? WHERE id = ?", freed)
-
-    def _free_part(self, call_id: int, used: Charge) -> None:
-        """Let go of what the call used; the rest is held on for the call that carries on."""
-        for counter, amount in self.holds(call_id).items():
-            (metric,) = self.one("SELECT metric FROM counter WHERE id = ?", counter)
-            part = min(amount, used.tokens if metric == "tokens" else used.cost)
-            self.execute(
-                "UPDATE hold SET amount = amount - ? WHERE call = ? AND counter = ?", (part, call_id, counter)
-            )
-            self.execute("UPDATE counter SET held = held - ? WHERE id = ?", (part, counter))
-
-    def move_holds(self, from_call: int, to_call: int) -> None:
-        self.execute("UPDATE hold SET call = ? WHERE call = ?", (to_call, from_call))
 
     def add_ledger(self, row: LedgerRow) -> int:
         usage = row.usage
+        if row.kind == "settle" and not row.estimated and row.model is not None:
+            past = self.known.pasts.get((row.partition, row.model))
+            if past is not None:
+                past.append((usage.tokens, row.cost))
         return self.insert(
             _LEDGER,
             (
@@ -181,23 +177,24 @@ class CounterRows(Transaction):
             ),
         )
 
-    def charge(
-        self, ledger_id: int, run: RunRow, pots: Sequence[str], reserved_at: datetime, what: Charge
-    ) -> None:
-        owner, at, starts = run.user_id or "", micros(reserved_at), period_starts(reserved_at)
-        for pot in pots:
-            self.execute(
-                "INSERT INTO charge VALUES (?, ?, ?, ?, ?)", (run.partition, pot, owner, at, ledger_id)
-            )
-            self.execute(_CHARGE, (*what, run.partition, pot, run.run_id, run.session_uid, owner, *starts))
+    def add_charge(self, ledger_id: int, run: RunRow, pots: Sequence[str], reserved_at: datetime) -> None:
+        owner, at = run.user_id or "", micros(reserved_at)
+        self.connection.executemany(
+            "INSERT INTO charge VALUES (?, ?, ?, ?, ?)",
+            [(run.partition, pot, owner, at, ledger_id) for pot in pots],
+        )
 
     def model_past(self, partition: str, model: str) -> ModelPast:
-        count, tokens, cost = self.one(PAST, partition, model, RECENT_CALLS)
-        return ModelPast(count, tokens or 0, cost)
+        recent = self.known.pasts.get((partition, model))
+        if recent is None:
+            found = self.execute(RECENT, (partition, model, RECENT_CALLS)).fetchall()
+            recent = self.known.pasts[(partition, model)] = deque(reversed(found), RECENT_CALLS)
+        return past_of(recent)
 
     def add_limit_change(self, ledger_id: int, change: LimitChange, counter: CounterRow) -> None:
         if change.action == "reset":
             self.execute("UPDATE counter SET used = 0, unknown = 0 WHERE id = ?", (counter.id,))
+            self.known.forget()
             return
         partition, pot, metric, period, owner, start = change.key
         later = "start >= ?" if change.for_good else "start = ?"
@@ -206,3 +203,4 @@ class CounterRows(Transaction):
             f" AND metric = ? AND {later}",
             (change.amount, partition, pot, owner, period, metric, start),
         )
+        self.known.forget()

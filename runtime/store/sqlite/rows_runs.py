@@ -52,8 +52,10 @@ class RunRows(Transaction):
         return SessionRow(row_id, uid, key.partition, key.user_id, key.flow_id)
 
     def run(self, run_id: str) -> RunRow | None:
-        row = self.one(_RUN, run_id)
-        return RunRow._make((*row[:9], instant(row[9]))) if row else None
+        known = self.known.runs.get(run_id)
+        if known is None and (row := self.one(_RUN, run_id)) is not None:
+            known = self.known.runs[run_id] = RunRow._make((*row[:9], instant(row[9])))
+        return known
 
     def runs_of_owner(self, owner: str) -> list[RunRow]:
         """The runs that this owner has not ended."""
@@ -106,6 +108,7 @@ class RunRows(Transaction):
                 run.id,
             ),
         )
+        self.known.runs.pop(run.run_id, None)
         if end.state != "completed":
             return
         self.connection.executemany(
@@ -123,12 +126,14 @@ class RunRows(Transaction):
         if not events:
             return ()
         where, uid = session.id, session.uid
-        ((next_seq,),) = self.execute(
-            "UPDATE session SET next_seq = next_seq + ?, last_at = max(last_at, ?) WHERE id = ?"
-            " RETURNING next_seq",
-            (len(events), micros(events[-1].at), where),
-        ).fetchall()
-        first = next_seq - len(events)
+        first = self.known.next_seq.get(where)
+        if first is None:
+            (first,) = self.one("SELECT next_seq FROM session WHERE id = ?", where)
+        following = self.known.next_seq[where] = first + len(events)
+        self.execute(
+            "UPDATE session SET next_seq = ?, last_at = max(last_at, ?) WHERE id = ?",
+            (following, micros(events[-1].at), where),
+        )
         entries = tuple([Entry(uid, seq, event, encode(event)) for seq, event in enumerate(events, first)])
         self.connection.executemany(
             "INSERT INTO event VALUES (?, ?, ?, ?)", [(where, seq, run, body) for _, seq, _, body in entries]

@@ -6,6 +6,8 @@ import sqlite3
 from collections.abc import Callable
 from typing import Any
 
+from runtime.store.sqlite.known import Known
+
 
 class Transaction:
     """Begin, commit and roll back on one connection.
@@ -20,6 +22,7 @@ class Transaction:
         self.pulse: int | None = None
         self._owner = owner
         self._durable: bool | None = None
+        self.known = Known()
 
     @property
     def owner(self) -> str:
@@ -41,13 +44,27 @@ class Transaction:
             self.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             self._durable = durable
         self.execute("BEGIN IMMEDIATE")
+        self.known.check(self.execute("PRAGMA data_version").fetchone()[0])
 
     def commit(self) -> None:
         self.execute("COMMIT")
 
+    def savepoint(self) -> None:
+        self.execute("SAVEPOINT verb")
+
+    def release(self) -> None:
+        self.execute("RELEASE verb")
+
+    def back_to_savepoint(self) -> None:
+        """Take one verb back; the transaction goes on."""
+        self.execute("ROLLBACK TO verb")
+        self.execute("RELEASE verb")
+        self.known.forget()
+
     def rollback(self) -> None:
         self.touched.clear()
         self.pulse = None
+        self.known.forget()
         if self.connection.in_transaction:
             self.execute("ROLLBACK")
 

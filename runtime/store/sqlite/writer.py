@@ -142,16 +142,15 @@ class Writer:
 
     @staticmethod
     def _at_savepoint(rows: SqliteRows, job: _Job) -> tuple[_Job, Any, BaseException | None]:
-        rows.execute("SAVEPOINT verb")
+        rows.savepoint()
         try:
             answer = job.verb(rows)
         except sqlite3.Error:
             raise
         except Exception as error:
-            rows.execute("ROLLBACK TO verb")
-            rows.execute("RELEASE verb")
+            rows.back_to_savepoint()
             return job, None, error
-        rows.execute("RELEASE verb")
+        rows.release()
         return job, answer, None
 
     def _call(self, function: Callable[..., None], *args: Any) -> None:

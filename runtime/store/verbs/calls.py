@@ -32,9 +32,9 @@ from runtime.record import (
     CallOpened,
     Settled,
 )
-from runtime.store.rows import CallRow, CounterRow, Rows, RunRow
+from runtime.store.rows import CallRow, CounterRow, Delta, Rows, RunRow
 from runtime.store.verbs.runs import fenced, running
-from runtime.store.verbs.settling import call_row, correct, settle, settle_at_estimate
+from runtime.store.verbs.settling import call_row, correct, let_go, settle, settle_at_estimate
 
 
 class Late(NamedTuple):
@@ -127,12 +127,11 @@ def _carried(rows: Rows, asked: _Question) -> tuple[CallRow, Admitted] | None:
     if asked.intent.carries is None:
         return None
     for call in reversed(rows.calls_of(asked.run, asked.intent.carries)):
-        holds = rows.holds(call.id) if call.state == "done" else {}
-        if holds:
+        if call.state == "done" and call.holds:
             amounts = {
-                counter: HoldAmount(i, holds[counter])
+                counter: HoldAmount(i, call.holds[counter])
                 for i, counter in reversed(list(enumerate(asked.ids)))
-                if counter in holds
+                if counter in call.holds
             }
             kept = tuple(sorted(amounts.values()))
             return call, Admitted(estimate(asked.intent.counted, asked.past), kept, ())
@@ -151,14 +150,18 @@ def _open(
 ) -> CallOpened:
     intent, run = asked.intent, asked.run
     one = estimate(intent.counted, asked.past)
-    pots = tuple(dict.fromkeys(rule.pot for rule in intent.rules))
-    call_id = rows.add_call(run, intent, attempt, one, asked.ids, pots)
+    ids = asked.ids
+    pots = tuple(dict.fromkeys([rule.pot for rule in intent.rules]))
     if carried is not None:
-        rows.move_holds(carried.id, call_id)
-        counters = _counters(rows, asked.ids)
+        holds = carried.holds
+        rows.put_holds(carried.id, None)
     else:
-        rows.hold(call_id, asked.ids, admitted.holds)
-        counters = _held(asked.found, admitted.holds)
+        holds = {ids[rule]: amount for rule, amount in admitted.holds}
+    call_id = rows.add_call(run, intent, attempt, one, ids, pots, holds)
+    counters = tuple([row.counter for row in asked.found])
+    if carried is None:
+        rows.adjust({counter: Delta(held=amount) for counter, amount in holds.items()})
+        counters = tuple([_more(row, holds.get(row.id, 0)) for row in asked.found])
         if intent.kind == "model":
             call = CallRow(
                 call_id,
@@ -173,8 +176,9 @@ def _open(
                 intent.model,
                 intent.provider,
                 one,
-                asked.ids,
+                ids,
                 pots,
+                holds,
                 intent.at,
                 None,
             )
@@ -186,10 +190,10 @@ def _open(
     return CallOpened(call_id, admitted, counters, rows.add_events(run.place, run.id, said))
 
 
-def _held(found: list[CounterRow], amounts: Sequence[HoldAmount]) -> tuple[Counter, ...]:
-    """The counters once these amounts are held."""
-    more = {found[hold.rule].id: hold.amount for hold in amounts}
-    return tuple(row.counter._replace(held=row.counter.held + more.get(row.id, 0)) for row in found)
+def _more(row: CounterRow, amount: int) -> Counter:
+    """The counter once this amount is held."""
+    used, held, unknown, limit = row.counter
+    return Counter(used, held + amount, unknown, limit)
 
 
 def _hold_up(
@@ -246,8 +250,8 @@ def release_call(
     running(rows, run_id)
     if call.state != "open":
         return ()
-    rows.free(call.id, None)
-    rows.end_call(call.id, "released", None)
+    let_go(rows, call)
+    rows.end_call(call.id, "released", None, None)
     if call.kind == "model":
         rows.add_ledger(call_row(run, call, "release", "released", at, cost=0))
     rows.stir()

@@ -19,7 +19,7 @@ from runtime.record import (
     SessionKey,
 )
 from runtime.store.rows import Rows, RunRow, SessionRow
-from runtime.store.verbs.settling import settle_at_estimate
+from runtime.store.verbs.settling import let_go, settle_at_estimate
 
 ADMIN = "@admin"
 """Flow id and name of the session that takes what happens outside runs (SPEC 4)."""
@@ -141,7 +141,8 @@ def _wind_up(rows: Rows, run: RunRow, at: datetime) -> tuple[list[OrphanCall], l
             estimate = call.estimate if call.kind == "model" else Estimate(0, 0)
             orphans.append(OrphanCall(call.key, call.node_id, call.step, call.purpose, estimate))
         else:
-            rows.free(call.id, None)
+            let_go(rows, call)
+            rows.put_holds(call.id, None)
             rows.stir()
     rows.drop_tickets(run)
     return orphans, said

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from runtime.events import BudgetSettled, Event, Gauge
-from runtime.ledger import CounterKey, period_end
+from runtime.ledger import CounterKey, Estimate, period_end
 from runtime.record import CallClose, LedgerRow
-from runtime.store.rows import CallRow, Charge, CounterRow, Rows, RunRow
+from runtime.store.rows import CallRow, CounterRow, Delta, Rows, RunRow
 from runtime.usage import Usage
+
+
+class Charge(NamedTuple):
+    """What a settled call counts: tokens, nano-dollars, and 1 where the cost is unknown."""
+
+    tokens: int
+    cost: int
+    unknown: int
 
 
 def call_row(run: RunRow, call: CallRow, kind: str, status: str, at: datetime, **more: Any) -> LedgerRow:
@@ -38,9 +47,8 @@ def call_row(run: RunRow, call: CallRow, kind: str, status: str, at: datetime, *
 
 
 def settle(rows: Rows, run: RunRow, call: CallRow, close: CallClose) -> None:
-    """Record usage, count it, let the hold go."""
+    """Record usage, count it, let the hold go; with `keep_hold` only of so much as was used."""
     what = Charge(close.usage.tokens, close.cost or 0, int(close.cost is None))
-    rows.free(call.id, what if close.keep_hold else None)
     if call.kind == "model" or what != Charge(0, 0, 0):
         row = call_row(
             run,
@@ -55,9 +63,36 @@ def settle(rows: Rows, run: RunRow, call: CallRow, close: CallClose) -> None:
             estimated=close.estimated,
             request_id=close.request_id,
         )
-        rows.charge(rows.add_ledger(row), run, call.pots, call.reserved_at, what)
-    rows.end_call(call.id, close.state, close.result if close.state == "done" else None)
+        kept = count(rows, run, call, row, what, keep=close.keep_hold)
+    else:
+        let_go(rows, call)
+        kept = None
+    rows.end_call(call.id, close.state, close.result if close.state == "done" else None, kept)
     rows.stir()
+
+
+def count(
+    rows: Rows, run: RunRow, call: CallRow, row: LedgerRow, what: Charge, *, keep: bool = False
+) -> Mapping[int, int] | None:
+    """Write a settled row, count it in its pots and free the call's hold; gives what is still held."""
+    rows.add_charge(rows.add_ledger(row), run, call.pots, call.reserved_at)
+    changes: dict[int, Delta] = {}
+    kept: dict[int, int] = {}
+    for counter in rows.charged(run, call.pots, call.reserved_at):
+        spend = counter.key.metric == "spend"
+        used = what.cost if spend else what.tokens
+        held = call.holds.get(counter.id, 0)
+        freed = min(held, used) if keep else held
+        if held:
+            kept[counter.id] = held - freed
+        changes[counter.id] = Delta(used, -freed, what.unknown if spend else 0)
+    rows.adjust(changes)
+    return kept if keep else None
+
+
+def let_go(rows: Rows, call: CallRow) -> None:
+    """Free what a call holds without counting anything."""
+    rows.adjust({counter: Delta(held=-amount) for counter, amount in call.holds.items()})
 
 
 def settle_at_estimate(rows: Rows, run: RunRow, call: CallRow, at: datetime) -> list[Event]:
@@ -65,10 +100,10 @@ def settle_at_estimate(rows: Rows, run: RunRow, call: CallRow, at: datetime) -> 
 
     A tool call has none: it is only marked.
     """
-    rows.free(call.id, None)
-    rows.end_call(call.id, "orphaned", None)
+    rows.end_call(call.id, "orphaned", None, None)
     rows.stir()
     if call.kind != "model":
+        let_go(rows, call)
         return []
     tokens, cost = call.estimate
     what = Charge(tokens, cost or 0, int(cost is None))
@@ -84,7 +119,7 @@ def settle_at_estimate(rows: Rows, run: RunRow, call: CallRow, at: datetime) -> 
         estimated=True,
         reason="nobody closed the call; charged at its estimate",
     )
-    rows.charge(rows.add_ledger(row), run, call.pots, call.reserved_at, what)
+    count(rows, run, call, row, what)
     return [settled_event(rows, run, call, at, what, cost, "orphaned", estimated=True)]
 
 
@@ -93,10 +128,11 @@ def correct(rows: Rows, run: RunRow, call: CallRow, close: CallClose) -> list[Ev
 
     Totals never fall: where less was used than was charged the row adds nothing and says so.
     """
-    charged = call.estimate if call.state == "orphaned" and call.kind == "model" else (0, 0)
-    less = close.usage.tokens < charged[0] or (close.cost or 0) < (charged[1] or 0)
-    tokens = max(0, close.usage.tokens - charged[0])
-    cost = max(0, (close.cost or 0) - (charged[1] or 0))
+    charged = call.estimate if call.state == "orphaned" and call.kind == "model" else Estimate(0, 0)
+    charged_cost = charged.cost or 0
+    less = close.usage.tokens < charged.tokens or (close.cost or 0) < charged_cost
+    tokens = max(0, close.usage.tokens - charged.tokens)
+    cost = max(0, (close.cost or 0) - charged_cost)
     output = min(close.usage.output, tokens)
     row = call_row(
         run,
@@ -114,8 +150,8 @@ def correct(rows: Rows, run: RunRow, call: CallRow, close: CallClose) -> list[Ev
         + ("; less than was charged, and totals never fall" if less else ""),
     )
     what = Charge(tokens, cost, 0)
-    rows.charge(rows.add_ledger(row), run, call.pots, call.reserved_at, what)
-    rows.end_call(call.id, close.state, close.result if close.state == "done" else None)
+    count(rows, run, call, row, what)
+    rows.end_call(call.id, close.state, close.result if close.state == "done" else None, None)
     return [settled_event(rows, run, call, close.at, what, cost, "corrected", estimated=close.estimated)]
 
 
