@@ -22,9 +22,10 @@ class Block(NamedTuple):
 class Candidate:
     """A fact or an episode that may be injected.
 
-    `text` is shown. `key` orders facts that all fit. `at` is when it was recorded or happened; naive times
-    are UTC. `score` is an episode's own search score. `source` says where it comes from, `origin` who.
-    `session` is the session that an episode belongs to. Lists of candidates come best first.
+    `kind`: which of both. `text` is shown. `key` orders facts that all fit. `at` is when it was recorded or
+    happened; naive times are UTC. `score` is an episode's own search score. `confidence` is 0 to 1. `source`
+    says where it comes from, `origin` who. `session` is the session that an episode belongs to. It holds from
+    `valid_from` until before `valid_to`. Lists of candidates come best first.
     """
 
     ref: str

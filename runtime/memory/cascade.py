@@ -15,7 +15,8 @@ class Cascade:
 
     `overhead`: `recomputed` after every stage, or `fixed` as before the first one. `*_overhead`: tokens of
     formatting for a turn, a section that is not empty (history and prior are none), a passage, an insight or
-    summary, and the separator. `redundant_from`: turns of history from which summaries are superfluous.
+    summary, and the separator. `min_relevance`: passages, insights and summaries below it are not sent at all
+    (0: off). `redundant_from`: turns of history from which summaries are superfluous.
     `deep_turns`, `recent_turns`, `last_turns`: turns kept in stages 2, 5 and 9. `weak_long`, `weak`: scores
     below which stages 3 and 4 drop passages. `keep_*`: items kept in stages 6 to 8. `last_passages`:
     short-term passages kept in stage 9.
@@ -27,6 +28,7 @@ class Cascade:
     passage_overhead: int = 15
     line_overhead: int = 3
     separator_overhead: int = 10
+    min_relevance: float = 0.0
     redundant_from: int = 10
     deep_turns: int = 10
     weak_long: float = 0.3
@@ -149,8 +151,19 @@ def _filtered(payload: Payload, rules: Cascade) -> tuple[Payload, list[Dropped]]
         insights=tuple(piece for piece in live.insights if not piece.superseded_by),
     )
     needed = replace(valid, summaries=()) if len(valid.history) >= rules.redundant_from else valid
+    relevant = replace(
+        needed,
+        passages=_relevant(needed.passages, rules),
+        insights=_relevant(needed.insights, rules),
+        summaries=_relevant(needed.summaries, rules),
+    )
     dropped = gone(payload, live, "retired") + gone(live, valid, "superseded")
-    return needed, dropped + gone(valid, needed, "the history is there")
+    dropped += gone(valid, needed, "the history is there") + gone(needed, relevant, "not relevant")
+    return relevant, dropped
+
+
+def _relevant(pieces: Pieces, rules: Cascade) -> Pieces:
+    return tuple(p for p in pieces if rules.min_relevance <= 0 or p.relevance >= rules.min_relevance)
 
 
 def prune(payload: Payload, limit: int, rules: Cascade | None = None) -> Pruned:

@@ -68,10 +68,10 @@ def to_free(current_tokens: int, available_tokens: int, target_utilization: floa
 def batches(turns: Sequence[Turn], rules: Compaction, count: Estimator) -> tuple[Batch, ...]:
     """The turns that may be summarised, in batches, oldest first.
 
-    The newest `recency_window` turns are protected; fewer than `min_turns_to_summarize` others are left
-    alone; so is a last batch below `least_batch`.
+    The newest `compaction_recency_window` turns are protected; fewer than `min_turns_to_summarize` others
+    are left alone; so is a last batch below `least_batch`.
     """
-    old = turns[: max(0, len(turns) - rules.recency_window)]
+    old = turns[: max(0, len(turns) - rules.compaction_recency_window)]
     if len(old) < rules.min_turns_to_summarize:
         return ()
     size = rules.max_turns_per_summary

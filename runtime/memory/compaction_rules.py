@@ -16,11 +16,11 @@ class Compaction:
     `target_utilization`: share to come down to. `cooldown_turns`: turns from one run to the next.
     `max_duration_ms`, `critical_max_duration_ms`: time budgets of a run. `min_turns_to_summarize`: fewer are
     left alone. `max_turns_per_summary`: size of a batch. `least_batch`: a smaller one is left alone.
-    `recency_window`: newest turns that are never touched. `clip_chars`: code points shown of a message.
-    `dedup`: whether like insights are merged; `similarity_threshold`: from which likeness on;
-    `max_insights_to_check`: newest first. `trend_window`: turns that a trend looks back. `promote_hits`:
-    accesses from which a short-term item stays. `elevated_pct`, `warning_pct`, `overage_pct`: percent above
-    which a reading is called so.
+    `compaction_recency_window`: newest turns that are never touched. `clip_chars`: code points shown of a
+    message. `insight_dedup_enabled`: whether like insights are merged; `insight_similarity_threshold`: from
+    which likeness on; `max_insights_to_check`: newest first. `trend_window`: turns that a trend looks back.
+    `promote_hits`: accesses from which a short-term item stays. `elevated_pct`, `warning_pct`,
+    `overage_pct`: percent above which a reading is called so.
     """
 
     enabled: bool = False
@@ -33,10 +33,10 @@ class Compaction:
     min_turns_to_summarize: int = 5
     max_turns_per_summary: int = 8
     least_batch: int = 2
-    recency_window: int = 4
+    compaction_recency_window: int = 4
     clip_chars: int = 500
-    dedup: bool = True
-    similarity_threshold: float = 0.90
+    insight_dedup_enabled: bool = True
+    insight_similarity_threshold: float = 0.90
     max_insights_to_check: int = 50
     trend_window: int = 10
     promote_hits: int = 3
@@ -45,12 +45,12 @@ class Compaction:
     overage_pct: float = 100
 
     def __post_init__(self) -> None:
-        for field in ("compaction_threshold", "critical_threshold", "similarity_threshold"):
+        for field in ("compaction_threshold", "critical_threshold", "insight_similarity_threshold"):
             check(field, getattr(self, field), 0.5, 1)
         check("target_utilization", self.target_utilization, 0.3, 0.95)
         check("max_duration_ms", self.max_duration_ms, 100, 120_000)
         check("critical_max_duration_ms", self.critical_max_duration_ms, 500, 180_000)
-        check("recency_window", self.recency_window, 2, 50)
+        check("compaction_recency_window", self.compaction_recency_window, 2, 50)
         check("trend_window", self.trend_window, 3, 50)
         check("max_insights_to_check", self.max_insights_to_check, 5)
         for field in ("cooldown_turns", "promote_hits", "clip_chars"):

@@ -58,18 +58,18 @@ def _numbers(words: frozenset[str]) -> frozenset[str]:
 def duplicates(
     insights: Sequence[Insight], rules: Compaction, alike: Likeness = likeness
 ) -> tuple[Duplicate, ...]:
-    """Older insights that are at least `similarity_threshold` like a newer one, which stays.
+    """Older insights that are at least `insight_similarity_threshold` like a newer one, which stays.
 
     At most `max_insights_to_check` are looked at, the newest; one without a time is older than all others.
     """
-    if not rules.dedup:
+    if not rules.insight_dedup_enabled:
         return ()
     newest_first = sorted(insights, key=_age, reverse=True)[: rules.max_insights_to_check]
     kept: list[Insight] = []
     found: list[Duplicate] = []
     for insight in newest_first:
         best = max(((alike(newer, insight), newer.ref) for newer in kept), default=None, key=lambda p: p[0])
-        if best is not None and best[0] >= rules.similarity_threshold:
+        if best is not None and best[0] >= rules.insight_similarity_threshold:
             found.append(Duplicate(insight.ref, best[1], best[0]))
         else:
             kept.append(insight)

@@ -5,32 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from runtime.memory.ranges import check
-
-
-@dataclass(frozen=True, slots=True)
-class Priming:
-    """What earlier knowledge is brought in at the start of a session.
-
-    `token_budget`: tokens for it. `top_entities`, `max_insights`, `max_summaries`, `max_known_facts`: most
-    items of each kind. `previous_sessions`: how many earlier sessions' turns come along, first to be dropped;
-    `previous_session_turns`: how many last turns of each.
-    """
-
-    enabled: bool = True
-    token_budget: int = 4000
-    top_entities: int = 20
-    max_insights: int = 10
-    max_summaries: int = 5
-    max_known_facts: int = 20
-    previous_sessions: int = 1
-    previous_session_turns: int = 3
-
-    def __post_init__(self) -> None:
-        for field in ("token_budget", "top_entities", "max_insights", "max_summaries", "max_known_facts"):
-            check(field, getattr(self, field), 0)
-        check("previous_sessions", self.previous_sessions, 0)
-        check("previous_session_turns", self.previous_session_turns, 0)
+from runtime.memory.priming import Priming
 
 
 @dataclass(frozen=True, slots=True)

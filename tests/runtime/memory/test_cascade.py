@@ -109,6 +109,17 @@ def test_superseded_insights_are_never_sent() -> None:
     assert [(drop.ref, drop.reason) for drop in pruned.dropped] == [("old", "superseded")]
 
 
+def test_relevance_to_the_query_filters_only_where_it_is_asked_for() -> None:
+    payload = Payload(
+        passages=(Piece("p0", 5, 0.4), Piece("p1", 5, 0.1, 0.9)),
+        insights=(Piece("i0", 5, 0.39),),
+        facts=(Piece("f0", 5),),
+    )
+    assert prune(payload, 1000).dropped == ()
+    pruned = prune(payload, 1000, Cascade(min_relevance=0.4))
+    assert [(drop.ref, drop.reason) for drop in pruned.dropped] == [("i0", "not relevant")]
+
+
 @pytest.mark.parametrize(
     ("score", "stage", "kept"),
     [

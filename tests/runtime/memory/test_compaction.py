@@ -102,7 +102,9 @@ def test_messages_are_clipped_and_empty_ones_left_out() -> None:
 def test_batches_cover_an_unbroken_beginning_and_spare_the_newest(
     number: int, size: int, window: int, least: int
 ) -> None:
-    rules = Compaction(max_turns_per_summary=size, recency_window=window, min_turns_to_summarize=least)
+    rules = Compaction(
+        max_turns_per_summary=size, compaction_recency_window=window, min_turns_to_summarize=least
+    )
     refs = [ref for batch in batches(turns(number, 10), rules, count) for ref in batch.refs]
     assert refs == [f"t{i}" for i in range(len(refs))]
     assert len(refs) <= max(0, number - window)

@@ -30,11 +30,13 @@ def test_the_newest_of_alike_insights_stays() -> None:
 @pytest.mark.parametrize(("threshold", "found"), [(0.5, 1), (0.8, 1), (0.81, 0), (1.0, 0)])
 def test_the_similarity_threshold_does_what_it_says(threshold: float, found: int) -> None:
     items = [insight("a", vector=(1.0, 0.0)), insight("b", days_old=1, vector=(0.8, 0.6))]
-    assert len(duplicates(items, Compaction(similarity_threshold=threshold))) == found
+    assert len(duplicates(items, Compaction(insight_similarity_threshold=threshold))) == found
 
 
 def test_nothing_is_merged_where_dedup_is_off() -> None:
-    assert duplicates([insight("a", "x"), insight("b", "x", 1)], Compaction(dedup=False)) == ()
+    assert (
+        duplicates([insight("a", "x"), insight("b", "x", 1)], Compaction(insight_dedup_enabled=False)) == ()
+    )
 
 
 def test_only_the_newest_are_looked_at() -> None:

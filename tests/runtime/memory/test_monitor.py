@@ -74,8 +74,16 @@ def test_defaults_are_those_of_the_text_but_off() -> None:
         0.7,
     )
     assert (rules.cooldown_turns, rules.max_duration_ms, rules.critical_max_duration_ms) == (3, 15000, 45000)
-    assert (rules.min_turns_to_summarize, rules.max_turns_per_summary, rules.recency_window) == (5, 8, 4)
-    assert (rules.similarity_threshold, rules.max_insights_to_check, rules.trend_window) == (0.9, 50, 10)
+    assert (rules.min_turns_to_summarize, rules.max_turns_per_summary, rules.compaction_recency_window) == (
+        5,
+        8,
+        4,
+    )
+    assert (rules.insight_similarity_threshold, rules.max_insights_to_check, rules.trend_window) == (
+        0.9,
+        50,
+        10,
+    )
 
 
 def test_nothing_is_due_where_compaction_is_off() -> None:

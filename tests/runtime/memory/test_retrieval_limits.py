@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.errors import BadConfig
-from runtime.memory.retrieval_limits import Priming, RetrievalLimits, Shares, retrieval_limits
+from runtime.memory.priming import Priming
+from runtime.memory.retrieval_limits import RetrievalLimits, Shares, retrieval_limits
 from tests.runtime.memory.golden import table
 
 
@@ -37,11 +37,3 @@ def test_the_parts_make_a_whole() -> None:
     shares = Shares()
     parts = (shares.history, shares.insights, shares.summaries, shares.entities, shares.prior)
     assert sum(share.part for share in parts) == pytest.approx(1)
-
-
-def test_priming_has_the_values_of_the_text_and_refuses_negative_ones() -> None:
-    priming = Priming()
-    assert (priming.token_budget, priming.top_entities, priming.max_known_facts) == (4000, 20, 20)
-    assert (priming.previous_sessions, priming.previous_session_turns) == (1, 3)
-    with pytest.raises(BadConfig, match="max_insights"):
-        Priming(max_insights=-1)
