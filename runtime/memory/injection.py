@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from runtime.errors import BadConfig
 from runtime.memory.candidates import Block, Candidate, of_other_sessions, unsound
 from runtime.memory.estimate import Estimator
 from runtime.memory.fence import Fence
@@ -45,6 +46,22 @@ def inject(
         packer = _Packer(rules, limits, count, fence or Fence(), now)
         chosen = packer.inject(blocks, sound_facts, sound_episodes)
     return replace(chosen, entries=(*chosen.entries, *bad_facts, *bad_episodes))
+
+
+def check_blocks(
+    blocks: Sequence[Block], max_tokens: int | None, count: Estimator, fence: Fence | None = None
+) -> int:
+    """Tokens of all blocks as they are sent. Raises BadConfig, naming the largest, above `max_tokens`."""
+    fence = fence or Fence()
+    text = fence.blocks(blocks)
+    tokens = count(text) if text else 0
+    if max_tokens is None or tokens <= max_tokens:
+        return tokens
+    largest = max(blocks, key=lambda block: count(fence.blocks([block])))
+    raise BadConfig(
+        f"The blocks take {tokens} tokens, {max_tokens} are allowed; the largest is {largest.name!r}.",
+        remedy="Shorten it, or raise blocks_max_tokens.",
+    )
 
 
 def _sift(

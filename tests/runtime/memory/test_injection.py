@@ -14,7 +14,7 @@ from runtime.memory.candidates import Block, Candidate
 from runtime.memory.clip import MARKER
 from runtime.memory.estimate import Estimator, by_length, by_length_padded
 from runtime.memory.fence import Fence
-from runtime.memory.injection import inject
+from runtime.memory.injection import check_blocks, inject
 from runtime.memory.injection_rules import Injected, Injection
 from runtime.memory.item_injection import episode_text, fact_text
 from runtime.memory.packing import Limits, Overflow, measure
@@ -159,6 +159,15 @@ def test_blocks_over_the_budget_go_whole_with_a_warning_and_no_recall() -> None:
         "The blocks alone exceed the limit of tokens; they are sent whole and nothing is recalled.",
     )
     assert [entry.reason for entry in result.entries] == ["blocks"]
+
+
+def test_blocks_over_their_own_limit_are_refused_by_name() -> None:
+    blocks = [Block("small", "x"), Block("profile", "p" * 400)]
+    tokens = check_blocks(blocks, None, by_length)
+    assert check_blocks(blocks, tokens, by_length) == tokens
+    with pytest.raises(BadConfig, match=f"take {tokens} tokens, {tokens - 1} are allowed.*'profile'"):
+        check_blocks(blocks, tokens - 1, by_length)
+    assert check_blocks([], 0, by_length) == 0
 
 
 @pytest.mark.parametrize("accounting", ["items", "rendered"])
