@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from runtime.errors import Problem
-from runtime.node import Config, FlowView, Inputs, NodeContext, NodeResult, NodeType, Port
+from runtime.node import Config, FlowView, Inputs, NodeContext, NodeResult, NodeType, Port, always
 
 
 class NoContext(Config):
@@ -97,6 +97,6 @@ node = NodeType(
     summary=summary,
     check=check,
     templates=("prompt",),
-    reasons=True,
+    reasons=always,
     keywords=("model", "llm", "chat", "ask"),
 )

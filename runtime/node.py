@@ -156,6 +156,18 @@ class NodeContext(Protocol):
         """A template rendered with the inputs."""
         ...
 
+    def text(self, value: Any) -> str:
+        """A value as a model reads it: a text as it is, nothing as nothing, all else as JSON."""
+        ...
+
+    def evaluate(self, text: str, inputs: Inputs) -> Any:
+        """A template whose text is one `{{ expression }}` alone gives the value itself, else its text."""
+        ...
+
+    def test(self, condition: str, inputs: Inputs) -> bool:
+        """A condition over the inputs."""
+        ...
+
     async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """Call a tool attached to this node."""
         ...
@@ -192,6 +204,21 @@ def no_outputs(_config: Any) -> tuple[Port, ...]:
     return ()
 
 
+def no_conditions(_config: Any) -> tuple[str, ...]:
+    """A node without conditions."""
+    return ()
+
+
+def never(_config: Any) -> bool:
+    """A node that calls no model."""
+    return False
+
+
+def always(_config: Any) -> bool:
+    """A node that may always call a model."""
+    return True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeType:
     """A kind of node: how it is configured, wired, shown and run.
@@ -200,9 +227,9 @@ class NodeType:
     are fixed ports; `more_outputs(config)` adds those that depend on the config (a router's branches).
     `summary(config)` is the one line on the node's card. `migrate(config, from_version)` lifts a raw config.
     `rule(config, node_id, flow_id)` makes a budget's limit; only the budget kind has one. `templates` names
-    config fields that are templates. `steers`: it may close a cycle. `instant`: it never really awaits, so
-    it needs no task of its own. `reasons`: it may call models, by its config's `model`. `entry_of_flow`
-    takes the run's input; `result_of_flow` gives a result.
+    config fields that are templates; `conditions(config)` gives its conditions. `steers`: it may close a
+    cycle. `instant`: it never really awaits, so it needs no task of its own. `reasons(config)`: it may call
+    models, by its config's `model`. `entry_of_flow` takes the run's input; `result_of_flow` gives a result.
     """
 
     name: str
@@ -224,6 +251,7 @@ class NodeType:
     entry_of_flow: bool = False
     steers: bool = False
     instant: bool = False
-    reasons: bool = False
+    conditions: Callable[[Any], tuple[str, ...]] = no_conditions
+    reasons: Callable[[Any], bool] = never
     templates: tuple[str, ...] = ()
     keywords: tuple[str, ...] = field(default=())

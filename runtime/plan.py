@@ -81,9 +81,14 @@ class Plan:
         return next((node for node in self.nodes if node.type.entry_of_flow), None)
 
     @property
+    def has_cycles(self) -> bool:
+        """Whether some edge closes a cycle."""
+        return any(source.back for node in self.nodes for source in node.sources)
+
+    @property
     def reasoners(self) -> tuple[PlanNode, ...]:
         """The nodes that may call models, in plan order."""
-        return tuple(node for node in self.nodes if node.type.reasons)
+        return tuple(node for node in self.nodes if node.type.reasons(node.config))
 
     def needs_user(self) -> str | None:
         """Why this flow cannot run without a user, in words; None where it can."""
@@ -352,19 +357,49 @@ class _Compiler:
                 )
 
     def _templates(self, node: _Compiled) -> None:
-        for name in node.type.templates:
-            text = getattr(node.config, name)
-            if not isinstance(text, str) or ("{{" not in text and "{%" not in text):
+        """Templates and conditions that cannot work, and names in them that nothing leads to."""
+        texts = [(name, getattr(node.config, name), False) for name in node.type.templates]
+        texts += [
+            (f"condition {i + 1}", text, True) for i, text in enumerate(node.type.conditions(node.config))
+        ]
+        for name, text, condition in texts:
+            if not isinstance(text, str) or not (condition or "{{" in text or "{%" in text):
                 continue
-            from runtime.template import Template
+            from runtime.template import Condition, Template
 
-            for message in Template(text).check():
+            checked = Condition(text) if condition else Template(text)
+            path = f"{self.path_of[node.spec.id]}.config" + ("" if condition else f".{name}")
+            for found in checked.check():
                 self._say(
-                    "flow.template",
-                    f"the template {name!r} of {node.spec.id!r}: {message}",
-                    "Mend the template.",
+                    found.code,
+                    f"{name} of {node.spec.id!r}: {found.message}",
+                    found.remedy,
                     node.spec.id,
-                    f"{self.path_of[node.spec.id]}.config.{name}",
+                    path,
+                )
+            self._names(node, name, checked.variables(), path)
+
+    def _names(self, node: _Compiled, name: str, used: frozenset[str], path: str) -> None:
+        sources = sorted({e.source for e in self.edges if e.target == node.spec.id and e.kind == "message"})
+        known = ", ".join(f"inputs.{source}" for source in sources) or "nothing"
+        for variable in sorted(used):
+            source = variable.removeprefix("inputs.")
+            if variable.startswith("inputs.") and source not in sources:
+                self._say(
+                    "flow.unknown_input",
+                    f"{name} of {node.spec.id!r} names {variable}, and no edge leads here from {source!r}",
+                    f"It sees {known}.",
+                    node.spec.id,
+                    path,
+                )
+            elif variable == "input" and len(sources) != 1:
+                self._say(
+                    "flow.no_single_input",
+                    f"{name} of {node.spec.id!r} says `input`, and {len(sources)} nodes lead here",
+                    f"Name one: it sees {known}.",
+                    node.spec.id,
+                    path,
+                    "warning" if sources else "error",
                 )
 
     def _order(self) -> tuple[tuple[str, ...], frozenset[tuple[str, str]]]:

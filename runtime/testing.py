@@ -103,7 +103,7 @@ class Bench:
         flow: Flow,
         input: Any = None,  # noqa: A002  # the word that flows, commands and events use
         *,
-        script: Any = None,
+        script: Script | None = None,
         user: str | None = "local",
         session: str | None = "test",
         model: LanguageModel | None = None,
@@ -111,8 +111,8 @@ class Bench:
         strict: bool = False,
         name: str | None = None,
     ) -> Ran:
-        """Run a flow. `script` is a list of replies for any node, a mapping by node id, a script document or
-        its path; absent: the one beside the flow's file, else rehearsal by rule. `strict`: nothing is made
+        """Run a flow. `script` is a list of replies for any node, a mapping of lists by node id, or a script
+        file's path; absent: the one beside the flow's file, else rehearsal by rule. `strict`: nothing is made
         up once the script is used up. `name` asks for a model by name, as --model does."""
         await self.open()
         raw, path = flow_bytes(flow)
@@ -157,13 +157,17 @@ def flow_bytes(flow: Flow) -> tuple[bytes, Path | None]:
     return path.read_bytes(), path
 
 
-def scripted(script: Any, clock: Clock, strict: bool = False) -> ScriptedModel:
-    """The scripted model of a script in any of its forms."""
+Script = Path | str | Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Mapping[str, Any]]]
+
+
+def scripted(script: Script | None, clock: Clock, strict: bool = False) -> ScriptedModel:
+    """The scripted model of a script file, of replies for any node, or of replies by node id."""
     if script is None:
         return ScriptedModel(clock=clock, strict=strict)
     if isinstance(script, (str, Path)):
         return ScriptedModel.from_file(Path(script), clock, strict=strict)
-    return ScriptedModel.from_data(script, clock, strict=strict)
+    replies = script if isinstance(script, Mapping) else {"*": script}
+    return ScriptedModel.playing(replies, clock=clock, strict=strict)
 
 
 def golden(events: Sequence[Event]) -> list[dict[str, Any]]:
@@ -189,7 +193,8 @@ _DROPPED = frozenset({"at", "run_id", "v", "ms", "digest", "flow_hash", "request
 
 
 def _row(event: Event) -> dict[str, Any]:
-    return _without(msgspec.to_builtins(event))
+    row: dict[str, Any] = _without(msgspec.to_builtins(event))
+    return row
 
 
 def _without(value: Any) -> Any:

@@ -167,12 +167,12 @@ class Gate:
         if self._redact is None:
             return reply
         found = msgspec.json.encode(reply)
-        cleaned = self._redact.clean_bytes(found)
-        return reply if cleaned == found else msgspec.json.decode(cleaned, type=Reply)
+        cleaned = self._redact.raw(found)
+        return reply if cleaned is found else msgspec.json.decode(cleaned, type=Reply)
 
     def clean_text(self, text: str) -> str:
         """The text with every configured secret's value replaced."""
-        return text if self._redact is None else self._redact.clean_text(text)
+        return text if self._redact is None else self._redact.text(text)
 
 
 def _passing(failure: ModelFailure) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,9 @@ from runtime.reasoning.toolbox import MemoryTool, Tool, Toolbox
 
 if TYPE_CHECKING:
     from runtime.run.schedule import Run
+
+ALONE = re.compile(r"\s*\{\{((?:(?!\}\}|\{\{).)*)\}\}\s*", re.DOTALL)
+"""One expression and nothing else."""
 
 
 class Context:
@@ -45,15 +49,35 @@ class Context:
 
     async def complete(self, request: Request, *, purpose: Purpose = "main") -> Reply:
         step = self.take_step()
-        hinted = msgspec.structs.replace(request, hints={"node_id": self.node.id, "purpose": purpose})
+        account = self.account
+        hinted = msgspec.structs.replace(
+            request,
+            model=account.model.name,
+            timeout_s=min(request.timeout_s, account.provider.timeout_s),
+            hints={"node_id": self.node.id, "purpose": purpose},
+        )
         news = tuple(msgspec.Raw(message.wire) for message in request.messages)
         asked = Asked(request=hinted, purpose=purpose, step=step, news=news, on_delta=self.on_delta)
-        return (await self.gate.call(self.account, asked)).reply
+        return (await self.gate.call(account, asked)).reply
 
     def render(self, text: str, inputs: Inputs) -> str:
         from runtime.template import Template
 
         return Template(text).render(inputs.names())
+
+    def text(self, value: Any) -> str:
+        return as_text(value)
+
+    def evaluate(self, text: str, inputs: Inputs) -> Any:
+        from runtime.template import Condition
+
+        alone = ALONE.fullmatch(text)
+        return Condition(alone[1]).value(inputs.names()) if alone else self.render(text, inputs)
+
+    def test(self, condition: str, inputs: Inputs) -> bool:
+        from runtime.template import Condition
+
+        return Condition(condition).test(inputs.names())
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> Any:
         tool = next((t for t in self._tools() if t.spec.name == name), None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from typing import Any
 
 from runtime.calls import Account
@@ -17,9 +17,11 @@ from runtime.node import Branch, Inputs, NodeResult
 from runtime.plan import Plan, PlanNode
 from runtime.record import Turn
 from runtime.run.context import Context
-from runtime.run.ready import Board
+from runtime.run.ready import Board, CyclicBoard
 from runtime.run.services import Assignment, OnDelta, Services
 
+MAX_VISITS = 25
+"""Visits of one node at most where a router's edge leads back to it (SPEC 3)."""
 MAX_STEPS = 1000
 """Reasoning steps of one run at most (SPEC 3)."""
 
@@ -51,7 +53,8 @@ class Run:
         self.outputs: dict[str, Any] = {}
         self.turns: list[Turn] = []
         self.failure: FarthingError | None = None
-        self._board = Board(plan)
+        self._board = CyclicBoard(plan) if plan.has_cycles else Board(plan)
+        self._visits: Counter[int] | None = Counter() if plan.has_cycles else None
         self._ready: deque[PlanNode] = deque()
         self._flying: dict[asyncio.Task[NodeResult | None], PlanNode] = {}
         self._steps, self._max_steps = 0, max_steps
@@ -98,9 +101,12 @@ class Run:
         run = node.type.run
         assert run is not None
         inputs = Inputs(self.value, {}) if node.type.entry_of_flow else self._board.inputs(node)
-        say(NodeStarted(at=now(), run_id=run_id, node_id=node.id))
+        visit = 1 if self._visits is None else self._count_visit(node, self._visits)
+        say(NodeStarted(at=now(), run_id=run_id, node_id=node.id, visit=visit))
         try:
-            return await run(node.config, inputs, Context(self, node))
+            if visit > MAX_VISITS:
+                raise _too_many_visits(node)
+            return await run(node.config, inputs, Context(self, node, visit))
         except asyncio.CancelledError:
             self._say_failed(node, CallError(code="cancelled", message="The run was cancelled."))
             raise
@@ -140,6 +146,10 @@ class Run:
             NodeFailedEvent(at=self.clock.now(), run_id=self.run_id, node_id=node.id, error=error)
         )
 
+    def _count_visit(self, node: PlanNode, visits: Counter[int]) -> int:
+        visits[node.index] += 1
+        return visits[node.index]
+
     # -- for the nodes' door
 
     def account(self, node: PlanNode, visit: int) -> Account:
@@ -167,3 +177,12 @@ class Run:
                 node_id=node_id,
                 run_id=self.run_id,
             )
+
+
+def _too_many_visits(node: PlanNode) -> BoundReached:
+    return BoundReached(
+        f"The run came to {node.id!r} more than {MAX_VISITS} times, which is its bound.",
+        code="run.max_visits",
+        remedy="Let the router leave the circle earlier.",
+        node_id=node.id,
+    )

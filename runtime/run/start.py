@@ -299,7 +299,7 @@ class ActiveRun:
     def _clean(self, value: Any) -> Any:
         """The input with every configured secret's value replaced."""
         redactor = self._services.redactor
-        return value if redactor is None else redactor.clean_value(value)
+        return value if redactor is None else redactor.value(value)
 
 
 def _assign(request: RunRequest, plan: Plan, services: Services) -> dict[str, Assignment]:

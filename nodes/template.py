@@ -1,0 +1,70 @@
+"""The template node: a text or an object made from what comes in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import model_validator
+
+from runtime.node import Config, Inputs, NodeContext, NodeResult, NodeType, Port
+
+
+class TemplateConfig(Config):
+    """A text or an object with values of the inputs in it."""
+
+    text: str | None = None
+    """Text with `{{ input }}` or `{{ inputs.<node id> }}`."""
+    json_value: Any = None
+    """An object or list whose texts are templates; a text that is one expression alone keeps its type."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _json_by_its_name(cls, raw: Any) -> Any:
+        if isinstance(raw, dict) and "json" in raw:
+            raw = {("json_value" if key == "json" else key): value for key, value in raw.items()}
+        return raw
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> TemplateConfig:
+        if (self.text is None) == (self.json_value is None):
+            raise ValueError("give either text or json")
+        return self
+
+
+async def run(config: TemplateConfig, inputs: Inputs, ctx: NodeContext) -> NodeResult:
+    if config.text is not None:
+        return NodeResult(ctx.render(config.text, inputs))
+    return NodeResult(_filled(config.json_value, inputs, ctx))
+
+
+def _filled(value: Any, inputs: Inputs, ctx: NodeContext) -> Any:
+    if isinstance(value, str):
+        return ctx.evaluate(value, inputs)
+    if isinstance(value, dict):
+        return {key: _filled(item, inputs, ctx) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_filled(item, inputs, ctx) for item in value]
+    return value
+
+
+def summary(config: TemplateConfig) -> str:
+    if config.text is None:
+        return "an object"
+    return next((line.strip()[:60] for line in config.text.splitlines() if line.strip()), "")
+
+
+node = NodeType(
+    name="template",
+    config=TemplateConfig,
+    title="Template",
+    category="Text",
+    icon="text",
+    help="Makes a text or an object from what comes in.",
+    inputs=(Port("in"),),
+    outputs=(Port("out"),),
+    run=run,
+    summary=summary,
+    templates=("text",),
+    instant=True,
+    keywords=("text", "format", "json", "prompt"),
+)
