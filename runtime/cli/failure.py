@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 import traceback
@@ -24,7 +23,7 @@ def tell(error: BaseException) -> int:
     """Say on stderr what went wrong and what to do; the exit code for it."""
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code
-    if isinstance(error, (KeyboardInterrupt, click.Abort, asyncio.CancelledError)):
+    if isinstance(error, (KeyboardInterrupt, click.Abort)) or _cancelled(error):
         return CANCELLED
     if isinstance(error, BrokenPipeError):
         return _quiet_pipe()
@@ -40,6 +39,12 @@ def tell(error: BaseException) -> int:
         sentence(f"{error.strerror}{where}.", None)
         return FAILED
     return _internal(error)
+
+
+def _cancelled(error: BaseException) -> bool:
+    """Whether it is asyncio's; what raised it has loaded asyncio, which takes as long as many a command."""
+    asyncio = sys.modules.get("asyncio")
+    return asyncio is not None and isinstance(error, asyncio.CancelledError)
 
 
 def sentence(message: str, remedy: str | None, *, node_id: str | None = None) -> None:

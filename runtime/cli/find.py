@@ -13,6 +13,8 @@ from runtime.record import Record, SessionFilter, SessionLine
 
 SHOWN = 8
 """Candidates listed at most."""
+SHORTEST = 6
+"""Letters of an id or a name that may stand for all of it."""
 INTERNAL = "@"
 """Sessions of Farthing's own (`@admin`, `@maintenance`) begin so; they are found by name or id only."""
 
@@ -45,6 +47,9 @@ async def find_session(
             )
         if found:
             return found[0]
+        begun = await _begun(record, SessionFilter(each, user_id, flow_id, name))
+        if begun is not None:
+            return begun
     raise await _none(record, SessionFilter(partition or "real", user_id, None, name))
 
 
@@ -56,12 +61,26 @@ async def _named(record: Record, which: SessionFilter) -> list[SessionLine]:
     return [x for x in lines if not x.flow_id.startswith(INTERNAL) and not x.name.startswith(INTERNAL)][:1]
 
 
+async def _like(record: Record, which: SessionFilter) -> list[SessionLine]:
+    return await record.sessions(which._replace(name=None, text=which.name, limit=SHOWN))
+
+
+async def _begun(record: Record, which: SessionFilter) -> SessionLine | None:
+    """The one session whose id or name begins so: tables shorten long ones."""
+    begin = (which.name or "").removesuffix("…")
+    if len(begin) < SHORTEST:
+        return None
+    like = await record.sessions(which._replace(name=None, text=begin, limit=100))
+    found = [line for line in like if line.uid.startswith(begin) or line.name.startswith(begin)]
+    return found[0] if len(found) == 1 else None
+
+
 async def _none(record: Record, which: SessionFilter) -> NotFound:
     if which.name is None:
         return NotFound(
             "There are no sessions yet.", remedy='`farthing run example:support "Hello"` makes one.'
         )
-    near = await record.sessions(which._replace(name=None, text=which.name, limit=SHOWN))
+    near = await _like(record, which)
     if near:
         return NotFound(
             f"There is no session {which.name!r}; these are like it:\n{_listed(near)}",

@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from runtime.cli.plain import one_line, visible
 from runtime.cli.streams import coloured, is_terminal, say, width_of
-from runtime.cli.timeline import Row, Timeline
-from runtime.cli.timeline_text import Paper, live_lines
-from runtime.events import AgentUsage, Entry, RunStarted, SessionOpened
+from runtime.events import (
+    AgentError,
+    AgentUsage,
+    AgentWarning,
+    Entry,
+    PolicyFailed,
+    RunStarted,
+    SessionOpened,
+)
+
+if TYPE_CHECKING:
+    from runtime.cli.timeline import Timeline
+
+REHEARSAL = "rehearsal: the scripted model answers, not a real one; no money is spent"
+LOUD = (AgentWarning, AgentError, PolicyFailed)
+"""What is said in a pipe too."""
 
 
 class Live:
-    """Follows one run. On a terminal it draws; in a pipe it says only what must be said."""
+    """Follows one run. On a terminal it draws; in a pipe it says only what must be said, and until then does
+    not even load what draws."""
 
     def __init__(self, *, new_session: bool, quiet: bool = False) -> None:
-        self._timeline = Timeline()
+        self._timeline: Timeline | None = None
+        self._started: Entry | None = None
         self._shown = is_terminal(sys.stderr) and not quiet
         self._streams = is_terminal(sys.stdout) and not quiet
         self._new_session = new_session
         self._node: str | None = None
         self._text = ""
         self._mid_line = False
-        self._paper = Paper(width_of(sys.stderr), coloured(sys.stderr), quotes=not self._streams)
         self.stopped = False
 
     @property
@@ -35,10 +50,12 @@ class Live:
         event = entry.event
         if isinstance(event, SessionOpened) and self._new_session:
             self._say(f"session {one_line(event.name)}", "dim")
-        if isinstance(event, RunStarted) and event.rehearsal:
-            self._say("rehearsal: the scripted model answers, not a real one; no money is spent", "yellow")
-        for row in self._timeline.add(entry.seq, event):
-            self._row(row)
+        if isinstance(event, RunStarted):
+            self._started = entry
+            if event.rehearsal:
+                self._say(REHEARSAL, "yellow")
+        if self._shown or isinstance(event, LOUD):
+            self._draw(entry)
         if isinstance(event, AgentUsage) and event.node_id == self._node:
             self._node = None
 
@@ -62,13 +79,19 @@ class Live:
             sys.stdout.flush()
             self._mid_line = False
 
-    def _row(self, row: Row) -> None:
-        if row.kind == "stop":
-            self.stopped = True
-        if not self._shown and row.kind not in {"warning", "stop"}:
-            return
-        for line in live_lines(row, self._paper):
-            self._say(line)
+    def _draw(self, entry: Entry) -> None:
+        from runtime.cli.timeline import Timeline
+        from runtime.cli.timeline_text import Paper, live_lines
+
+        if self._timeline is None:
+            self._timeline = Timeline()
+            if self._started is not None and self._started is not entry:
+                self._timeline.add(self._started.seq, self._started.event)
+        paper = Paper(width_of(sys.stderr), coloured(sys.stderr), quotes=not self._streams)
+        for row in self._timeline.add(entry.seq, entry.event):
+            self.stopped = self.stopped or row.kind == "stop"
+            for line in live_lines(row, paper):
+                self._say(line)
 
     def _say(self, text: str, *styles: str) -> None:
         self.end()

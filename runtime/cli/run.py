@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.command(
     epilog=options.examples(
         'farthing run example:support "My name is Ada." --user ada',
-        "farthing run example:summary < report.txt",
+        "farthing run example:summarise < report.txt",
         "farthing run flow.json --input question.json --limit spend=0.05 --json",
         "farthing run flow.json --set topic=tides --set words=200 --model openai:gpt-4.1-mini",
     )

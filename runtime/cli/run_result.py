@@ -138,7 +138,7 @@ def show_end(outcome: Outcome, *, stopped: bool = False) -> None:
         f"{cost_text(outcome.cost, outcome.unknown)} · session {one_line(outcome.session_name)}"
     )
     for gauge in outcome.gauges:
-        say(f"  {one_line(gauge.budget)}: {gauge_text(gauge)}, {left_text(gauge)}", "dim")
+        say(f"  {one_line(gauge.budget)}: {left_text(gauge)}, used {gauge_text(gauge)}", "dim")
 
 
 def left_text(gauge: Gauge) -> str:

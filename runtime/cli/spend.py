@@ -19,7 +19,7 @@ from runtime.cli.table import Column, show
 from runtime.cli.when import When, stamp
 from runtime.errors import BadInput
 from runtime.facts import Partition
-from runtime.record import LedgerFilter, LedgerRow, Record, SpendLine
+from runtime.record import LedgerFilter, LedgerRow, Record, SessionFilter, SpendLine
 from runtime.usage import Usage, decimal_text
 
 GROUPS = ("user", "flow", "model", "purpose", "day", "session", "run", "node")
@@ -47,6 +47,7 @@ class Spent(NamedTuple):
     lines: list[SpendLine]
     rows: list[LedgerRow]
     hidden: int
+    flows: dict[str, str]
 
 
 @click.command(
@@ -113,14 +114,15 @@ def command(
                 x.calls for x in await record.spend(which._replace(partition="rehearsal"), ["model"])
             )
         if rows:
-            return Spent([], await record.ledger(which), hidden)
-        return Spent(await record.spend(which, groups), [], hidden)
+            return Spent([], await record.ledger(which), hidden, {})
+        lines = await record.spend(which, groups)
+        return Spent(lines, [], hidden, await flow_names(record, lines, groups, partition))
 
     spent = with_record(db, work)
     if rows:
         _print_rows(spent.rows, as_json=as_json, as_csv=as_csv)
     else:
-        _print_sums(spent.lines, groups, as_json=as_json, as_csv=as_csv)
+        _print_sums(spent, groups, as_json=as_json, as_csv=as_csv)
     tell_hidden(spent.hidden, partition, "call")
 
 
@@ -134,6 +136,21 @@ def parse_groups(text: str) -> tuple[str, ...]:
             remedy=f"Choose among {', '.join(GROUPS)}.",
         )
     return groups
+
+
+async def flow_names(
+    record: Record, lines: Sequence[SpendLine], groups: Sequence[str], partition: Partition
+) -> dict[str, str]:
+    """What people call the flows of these sums, by id; an id whose name is not its own stays."""
+    if "flow" not in groups:
+        return {}
+    at = groups.index("flow")
+    names: dict[str, str] = {}
+    for flow_id in {line.group[at] for line in lines} - {None}:
+        for session in await record.sessions(SessionFilter(partition, flow_id=flow_id, limit=1)):
+            names[session.flow_id] = session.flow_name
+    twice = [name for name in names.values() if list(names.values()).count(name) > 1]
+    return {flow_id: name if name not in twice else f"{name} ({flow_id})" for flow_id, name in names.items()}
 
 
 def total(lines: Sequence[SpendLine]) -> SpendLine:
@@ -162,8 +179,8 @@ def _line_json(line: SpendLine, groups: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _print_sums(lines: list[SpendLine], groups: Sequence[str], *, as_json: bool, as_csv: bool) -> None:
-    whole = total(lines)
+def _print_sums(spent: Spent, groups: Sequence[str], *, as_json: bool, as_csv: bool) -> None:
+    lines, whole = spent.lines, total(spent.lines)
     if as_json:
         result_json(
             {
@@ -176,7 +193,7 @@ def _print_sums(lines: list[SpendLine], groups: Sequence[str], *, as_json: bool,
     elif as_csv:
         result_csv((*groups, *NUMBERS), (_line_csv(line) for line in lines))
     elif lines:
-        _table(lines, groups, whole)
+        _table(spent, groups, whole)
     else:
         say("Nothing was spent.")
 
@@ -189,7 +206,7 @@ def _line_csv(line: SpendLine) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _table(lines: list[SpendLine], groups: Sequence[str], whole: SpendLine) -> None:
+def _table(spent: Spent, groups: Sequence[str], whole: SpendLine) -> None:
     columns = [Column(group, flexible=True) for group in groups]
     columns += [Column(title, right=True) for title in ("calls", "input", "cached", "output", "cost")]
 
@@ -203,7 +220,10 @@ def _table(lines: list[SpendLine], groups: Sequence[str], whole: SpendLine) -> N
             cost_text(line.cost, line.unknown),
         )
 
-    cells = [(*("(none)" if g is None else g for g in line.group), *numbers(line)) for line in lines]
+    cells = [
+        (*("(none)" if g is None else spent.flows.get(g, g) for g in line.group), *numbers(line))
+        for line in spent.lines
+    ]
     show(columns, cells, total=("total", *[""] * (len(groups) - 1), *numbers(whole)))
     if whole.estimated:
         say(f"~ contains {whole.estimated:,} call(s) counted by our own estimate.", "dim")

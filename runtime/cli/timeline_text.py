@@ -25,22 +25,29 @@ COLOURS = {"warning": "yellow", "stop": "red", "error": "red"}
 
 
 class Paper(NamedTuple):
-    """What is drawn on: its columns, whether in colour, and whether rows quote what a model said."""
+    """What is drawn on: its columns, whether in colour, whether rows quote what a model said, and whether
+    anything was read from a provider's cache."""
 
     width: int
     colour: bool
     quotes: bool = True
+    caches: bool = False
 
     @property
     def roomy(self) -> bool:
         return self.width >= ROOMY
 
     @property
+    def cached(self) -> bool:
+        return self.caches or self.roomy
+
+    @property
     def words(self) -> int:
         """Columns left for words beside the numbers."""
         numbers = TIME + 1 + 1 + IN + 1 + OUT + 1 + COST + 1 + LEFT
-        more = (CACHED + TOOK + 2) if self.roomy else 0
-        return max(NARROWEST, self.width - numbers - more)
+        numbers += CACHED + 1 if self.cached else 0
+        numbers += TOOK + 1 if self.roomy else 0
+        return max(NARROWEST, self.width - numbers)
 
     def ink(self, text: str, *styles: str) -> str:
         return paint(text, *styles, on=self.colour)
@@ -70,7 +77,7 @@ def left(gauges: Sequence[Gauge]) -> str:
 def heading(paper: Paper) -> str:
     """The titles of the columns."""
     text = f"{'time':>{TIME}} {pad('what', paper.words)} {'in':>{IN}}→{'out':<{OUT}}"
-    text += f" {'cached':>{CACHED}}" if paper.roomy else ""
+    text += f" {'cached':>{CACHED}}" if paper.cached else ""
     text += f" {'cost':>{COST}} {'left':>{LEFT}}"
     text += f" {'took':>{TOOK}}" if paper.roomy else ""
     return paper.ink(text, "dim")
@@ -89,12 +96,14 @@ def live_lines(row: Row, paper: Paper) -> list[str]:
         return message_lines(row, paper)
     if row.kind == "run" or (row.kind == "node" and row.state not in {"failed", "skipped"}):
         return []
-    if row.kind == "memory" and row.what == "memory read":
-        return []
+    if row.what == "memory read" or (row.what == "memory write" and row.step is not None):
+        return []  # the tool's own row tells it
     if row.kind == "node" and not row.text:
         return []
-    before = f"{one_line(row.node_id)} " if row.node_id and row.kind != "node" else ""
-    return [_numbers_line(row, before + _words(row, quotes=paper.quotes), paper, indent=0)]
+    words = _words(row, quotes=paper.quotes)
+    if row.node_id and row.kind != "node":
+        words = words._replace(label=f"{row.node_id} {words.label}")
+    return [_numbers_line(row, words, paper, indent=0)]
 
 
 def message_lines(row: Row, paper: Paper) -> list[str]:
@@ -136,19 +145,20 @@ def budget_lines(rows: Iterable[Row], paper: Paper) -> list[str]:
     for row in rows:
         for gauge in row.gauges:
             last[(gauge.pot, gauge.metric, gauge.period)] = gauge
-    return [
-        paper.ink(
-            clip(
-                f"{' ' * TIME} {one_line(gauge.budget)}: {gauge_text(gauge)}, {left_text(gauge)}", paper.width
-            ),
-            "dim",
-        )
-        for gauge in last.values()
-    ]
+    return [paper.ink(line, "dim") for gauge in last.values() for line in budget_words(gauge, paper)]
+
+
+def budget_words(gauge: Gauge, paper: Paper) -> list[str]:
+    """A budget in words: what is left, of what, and when it starts anew."""
+    text = f"  {gauge.budget}: {left_text(gauge)}, used {gauge_text(gauge)}"
+    return textwrap.wrap(visible(text), paper.width, subsequent_indent="    ", break_on_hyphens=False)
 
 
 def tree_lines(rows: Sequence[Row], paper: Paper) -> list[str]:
     """A whole timeline: each run with its head, its rows and its budgets."""
+    paper = paper._replace(
+        caches=any(row.kind == "call" and row.usage is not None and row.usage.cached > 0 for row in rows)
+    )
     lines: list[str] = []
     number = 0
     at = 0
@@ -176,17 +186,24 @@ def _why(head: Row, below: Sequence[Row], paper: Paper) -> list[str]:
     return _wrapped(f"{' ' * TIME} {head.text}" + (f" {head.remedy}" if head.remedy else ""), paper)
 
 
-def _words(row: Row, *, quotes: bool = True) -> str:
+class Words(NamedTuple):
+    """What a row is, and what was said or done there."""
+
+    label: str
+    text: str = ""
+
+
+def _words(row: Row, *, quotes: bool = True) -> Words:
     if row.kind == "call":
-        return _call_words(row, quotes=quotes)
+        told = quotes or row.state == "failed" or row.text.startswith("asks for ")
+        return Words(_call_label(row), row.text if told else "")
     if row.kind == "node":
-        text = f"  {row.text}" if row.text else ""
-        return f"{row.what}{'' if row.state in {'done', 'running'} else ' ' + row.state}{text}"
+        return Words(row.what + ("" if row.state in {"done", "running"} else f" {row.state}"), row.text)
     state = f" {row.state}:" if row.state in {"failed", "running", "cancelled"} else ""
-    return f"{MARKS[row.kind]} {row.what}{state} {row.text}"
+    return Words(f"{MARKS[row.kind]} {row.what}{state}", row.text)
 
 
-def _call_words(row: Row, *, quotes: bool) -> str:
+def _call_label(row: Row) -> str:
     words = [f"step {row.step}" if row.step is not None else "call"]
     if row.purpose not in {None, "main"}:
         words.append(str(row.purpose))
@@ -198,14 +215,18 @@ def _call_words(row: Row, *, quotes: bool) -> str:
         words.append(f"waited {duration(row.waited_ms)}")
     if row.estimated:
         words.append("estimated")
-    if row.text and (quotes or row.state == "failed" or row.text.startswith("asks for ")):
-        words.append(f" {row.text}")
     return " ".join(words)
 
 
-def _numbers_line(row: Row, words: str, paper: Paper, *, indent: int) -> str:
-    text = pad(clip(" " * indent + one_line(words), paper.words), paper.words)
-    line = f"{_time(row)} {_inked(row, text, paper)}"
+def _numbers_line(row: Row, words: Words, paper: Paper, *, indent: int) -> str:
+    bare = row.usage is None and not row.gauges and not (paper.roomy and row.ms)
+    columns = paper.width - TIME - 1 if bare else paper.words
+    label = clip(" " * indent + one_line(words.label), columns)
+    room = columns - cells(label) - 2
+    text = clip(one_line(words.text), room) if words.text and room > 3 else ""
+    fill = " " * (columns - cells(label) - (cells(text) + 2 if text else 0))
+    shown = f"{_inked(row, label, paper)}{'  ' + paper.ink(text, *_quoted(row)) if text else ''}{fill}"
+    line = f"{_time(row)} {shown}"
     if row.usage is not None or row.gauges:
         line += _figures(row, paper)
     elif paper.roomy and row.ms:
@@ -215,15 +236,19 @@ def _numbers_line(row: Row, words: str, paper: Paper, *, indent: int) -> str:
     return line.rstrip()
 
 
+def _quoted(row: Row) -> tuple[str, ...]:
+    return ("red",) if row.state == "failed" else ("dim",) if row.kind != "call" else ()
+
+
 def _figures(row: Row, paper: Paper) -> str:
     usage = row.usage
     if usage is None:
-        tokens = " " * (1 + IN + 1 + OUT) + (" " * (CACHED + 1) if paper.roomy else "")
+        tokens = " " * (1 + IN + 1 + OUT) + (" " * (CACHED + 1) if paper.cached else "")
         cost = ""
     else:
         tokens = f" {usage.input:>{IN},}→{format(usage.output, ','):<{OUT}}"
         cached = f"{usage.cached:,}" if usage.cached else ""
-        tokens += paper.ink(f" {cached:>{CACHED}}", "dim") if paper.roomy else ""
+        tokens += paper.ink(f" {cached:>{CACHED}}", "dim") if paper.cached else ""
         cost = "unknown" if row.cost is None else money(row.cost)
     shown = f" {cost:>{COST}}"
     rest = f" {left(row.gauges):>{LEFT}}"

@@ -54,7 +54,7 @@ class Tree:
             run_id=event.run_id,
             node_id=event.node_id,
             step=event.step,
-            **fields,
+            **{"state": "done", **fields},
         )
         if parent is None:
             self.top.append(draft)
