@@ -16,7 +16,7 @@ from runtime.events import Gauge
 from runtime.ledger import amount_text, gauge_text
 from runtime.usage import dollars
 
-TIME, IN, OUT, CACHED, COST, LEFT, TOOK = 8, 7, 6, 7, 10, 10, 8
+TIME, IN, OUT, CACHED, COST, LEFT, TOOK = 8, 7, 6, 7, 10, 10, 10
 ROOMY = 104
 """From this many columns on there is room for the cached tokens and for how long things took."""
 NARROWEST = 16
@@ -54,8 +54,24 @@ class Paper(NamedTuple):
 
 
 def money(nanos: int) -> str:
-    """Dollars with six decimals, rounded up, so that a column of them lines up."""
-    return f"${dollars(nanos).quantize(Decimal('0.000001'), rounding=ROUND_CEILING):,f}"
+    """Dollars with six decimals, rounded up, so that a column of them lines up; large sums have fewer."""
+    for digits in (6, 4, 2, 0):
+        quantum = Decimal(1).scaleb(-digits)
+        text = f"${dollars(nanos).quantize(quantum, rounding=ROUND_CEILING):,f}"
+        if len(text) <= COST:
+            return text
+    return clip(text, COST)
+
+
+def count(tokens: int, width: int) -> str:
+    """A number of tokens in so many columns: `12,345`, or `1.2M` where that is too long."""
+    text = f"{tokens:,}"
+    for unit in "kMGT":
+        if len(text) <= width:
+            break
+        tokens /= 1000  # type: ignore[assignment]
+        text = f"{tokens:.1f}{unit}"
+    return clip(text, width)
 
 
 def tightest(gauges: Sequence[Gauge]) -> Gauge | None:
@@ -70,8 +86,9 @@ def left(gauges: Sequence[Gauge]) -> str:
     if gauge is None or gauge.limit is None:
         return ""
     amount = max(0, gauge.limit - gauge.used)
-    text = amount_text(gauge.metric, amount)
-    return text.replace(" tokens", " tk")
+    if gauge.metric == "tokens":
+        return f"{count(amount, LEFT - 3)} tk"
+    return clip(amount_text(gauge.metric, amount), LEFT)
 
 
 def heading(paper: Paper) -> str:
@@ -156,9 +173,7 @@ def budget_words(gauge: Gauge, paper: Paper) -> list[str]:
 
 def tree_lines(rows: Sequence[Row], paper: Paper) -> list[str]:
     """A whole timeline: each run with its head, its rows and its budgets."""
-    paper = paper._replace(
-        caches=any(row.kind == "call" and row.usage is not None and row.usage.cached > 0 for row in rows)
-    )
+    paper = paper._replace(caches=any(_from_cache(row) for row in rows))
     lines: list[str] = []
     number = 0
     at = 0
@@ -177,6 +192,10 @@ def tree_lines(rows: Sequence[Row], paper: Paper) -> list[str]:
             lines += row_lines(head, paper)
         at = end
     return lines
+
+
+def _from_cache(row: Row) -> bool:
+    return row.kind == "call" and row.usage is not None and row.usage.cached > 0
 
 
 def _why(head: Row, below: Sequence[Row], paper: Paper) -> list[str]:
@@ -232,7 +251,7 @@ def _numbers_line(row: Row, words: Words, paper: Paper, *, indent: int) -> str:
     elif paper.roomy and row.ms:
         line += " " * (1 + IN + 1 + OUT + 1 + CACHED + 1 + COST + 1 + LEFT)
     if paper.roomy and row.ms:
-        line += paper.ink(f" {duration(row.ms):>{TOOK}}", "dim")
+        line += paper.ink(f" {clip(duration(row.ms), TOOK):>{TOOK}}", "dim")
     return line.rstrip()
 
 
@@ -246,8 +265,8 @@ def _figures(row: Row, paper: Paper) -> str:
         tokens = " " * (1 + IN + 1 + OUT) + (" " * (CACHED + 1) if paper.cached else "")
         cost = ""
     else:
-        tokens = f" {usage.input:>{IN},}→{format(usage.output, ','):<{OUT}}"
-        cached = f"{usage.cached:,}" if usage.cached else ""
+        tokens = f" {count(usage.input, IN):>{IN}}→{count(usage.output, OUT):<{OUT}}"
+        cached = count(usage.cached, CACHED) if usage.cached else ""
         tokens += paper.ink(f" {cached:>{CACHED}}", "dim") if paper.cached else ""
         cost = "unknown" if row.cost is None else money(row.cost)
     shown = f" {cost:>{COST}}"
