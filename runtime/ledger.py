@@ -7,8 +7,9 @@ warns and the call is made. Amounts are whole tokens or nano-dollars; nothing he
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -114,10 +115,16 @@ def counter_key(rule: Rule, subject: Subject, at: datetime) -> CounterKey:
         owner = EVERYONE
     else:
         owner = subject.user_id or ""
-    start = period_start(rule.period, at)
-    return CounterKey(
-        subject.partition, rule.pot, rule.metric, rule.period, owner, start.isoformat() if start else ""
-    )
+    at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    start = start_text(rule.period, at.date())
+    return CounterKey(subject.partition, rule.pot, rule.metric, rule.period, owner, start)
+
+
+@lru_cache(maxsize=128)
+def start_text(period: Period, day: date) -> str:
+    """The start, as in a counter's key, of the period that a UTC day lies in; empty where it has none."""
+    start = period_start(period, datetime(day.year, day.month, day.day, tzinfo=UTC))
+    return start.isoformat() if start else ""
 
 
 def limit_of(rule: Rule, counter: Counter) -> int:

@@ -32,7 +32,6 @@ CREATE TABLE session (
 CREATE UNIQUE INDEX session_uid ON session (uid);
 CREATE UNIQUE INDEX session_key ON session (partition, flow_id, name, user_id);
 CREATE UNIQUE INDEX session_key_no_user ON session (partition, flow_id, name) WHERE user_id IS NULL;
-CREATE INDEX session_latest ON session (partition, last_at);
 CREATE TABLE run (
   id INTEGER NOT NULL PRIMARY KEY, run_id TEXT NOT NULL, session INTEGER NOT NULL REFERENCES session (id),
   owner TEXT NOT NULL, state TEXT NOT NULL, kind TEXT NOT NULL, flow_name TEXT NOT NULL,
@@ -48,10 +47,7 @@ CREATE TABLE turn (
   messages BLOB NOT NULL
 );
 CREATE INDEX turn_node ON turn (session, node_id);
-CREATE TABLE event (
-  session INTEGER NOT NULL, seq INTEGER NOT NULL, run INTEGER, body BLOB NOT NULL,
-  PRIMARY KEY (session, seq)
-) WITHOUT ROWID;
+CREATE TABLE event (place INTEGER NOT NULL PRIMARY KEY, run INTEGER, body BLOB NOT NULL);
 CREATE TABLE call (
   id INTEGER NOT NULL PRIMARY KEY, run INTEGER NOT NULL REFERENCES run (id), key TEXT NOT NULL,
   attempt INTEGER NOT NULL, state TEXT NOT NULL, kind TEXT NOT NULL, effect TEXT NOT NULL, node_id TEXT,
@@ -59,7 +55,6 @@ CREATE TABLE call (
   counters TEXT NOT NULL, pots TEXT NOT NULL, holds TEXT, reserved_at INTEGER NOT NULL, result BLOB
 );
 CREATE UNIQUE INDEX call_key ON call (run, key, attempt);
-CREATE INDEX call_live ON call (run) WHERE holds IS NOT NULL;
 CREATE TABLE counter (
   id INTEGER NOT NULL PRIMARY KEY, partition TEXT NOT NULL, pot TEXT NOT NULL, owner TEXT NOT NULL,
   start TEXT NOT NULL, period TEXT NOT NULL, metric TEXT NOT NULL, used INTEGER NOT NULL,
@@ -85,13 +80,12 @@ CREATE TABLE ledger (
   metric TEXT, period TEXT, owner TEXT, start TEXT, for_good INTEGER NOT NULL
 );
 CREATE INDEX ledger_run ON ledger (run_id) WHERE kind IN ('settle', 'correct');
-CREATE INDEX ledger_session ON ledger (session_uid) WHERE kind IN ('settle', 'correct');
 CREATE INDEX ledger_model ON ledger (partition, model) WHERE kind = 'settle' AND estimated = 0;
 CREATE INDEX ledger_limits ON ledger (partition, owner, period, metric) WHERE kind IN ('raise', 'reset');
 CREATE TABLE charge (
-  partition TEXT NOT NULL, pot TEXT NOT NULL, owner TEXT NOT NULL, reserved_at INTEGER NOT NULL,
-  ledger_id INTEGER NOT NULL REFERENCES ledger (id),
-  PRIMARY KEY (partition, pot, owner, reserved_at, ledger_id)
+  partition TEXT NOT NULL, owner TEXT NOT NULL, reserved_at INTEGER NOT NULL,
+  ledger_id INTEGER NOT NULL REFERENCES ledger (id), pot TEXT NOT NULL,
+  PRIMARY KEY (partition, owner, reserved_at, ledger_id, pot)
 ) WITHOUT ROWID;
 CREATE TABLE fact (
   id INTEGER NOT NULL PRIMARY KEY, partition TEXT NOT NULL, namespace TEXT NOT NULL, scope TEXT NOT NULL,

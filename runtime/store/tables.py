@@ -58,7 +58,6 @@ class Session(SQLModel, table=True):
             unique=True,
             sqlite_where=text("user_id IS NULL"),
         ),
-        Index("session_latest", "partition", "last_at"),
         Index("session_uid", "uid", unique=True),
     )
     id: int = Field(primary_key=True)
@@ -111,11 +110,13 @@ class Turn(SQLModel, table=True):
 
 
 class Event(SQLModel, table=True):
-    """An event's JSON without session and seq, which are spliced in on reading."""
+    """An event's JSON without session and seq, which are spliced in on reading.
 
-    __table_args__ = {"sqlite_with_rowid": False}
-    session: int = Field(primary_key=True)
-    seq: int = Field(primary_key=True)
+    `place` is the session's id times 2^32 plus the seq: a timeline lies together and in order, in a single
+    tree that grows at its end, which halves the pages that a commit writes.
+    """
+
+    place: int = Field(primary_key=True)
     run: int | None = None
     body: bytes = Field(sa_type=LargeBinary)
 
@@ -125,10 +126,7 @@ class Call(SQLModel, table=True):
     in their order; `pots` the JSON list of what it is charged to; `holds` the JSON object of what it holds
     by counter, null once it is over; `result` what a done one gave."""
 
-    __table_args__ = (
-        Index("call_key", "run", "key", "attempt", unique=True),
-        Index("call_live", "run", sqlite_where=text("holds IS NOT NULL")),
-    )
+    __table_args__ = (Index("call_key", "run", "key", "attempt", unique=True),)
     id: int = Field(primary_key=True)
     run: int = Field(foreign_key="run.id")
     key: str
@@ -193,7 +191,6 @@ class Ledger(SQLModel, table=True):
 
     __table_args__ = (
         Index("ledger_run", "run_id", sqlite_where=SETTLED),
-        Index("ledger_session", "session_uid", sqlite_where=SETTLED),
         Index("ledger_model", "partition", "model", sqlite_where=text("kind = 'settle' AND estimated = 0")),
         Index(
             "ledger_limits",
@@ -244,14 +241,14 @@ class Ledger(SQLModel, table=True):
 
 class Charge(SQLModel, table=True):
     """In which pots a settled or corrected row counts, by whom and since when: the index of the folds.
-    `owner` is the user, empty for none."""
+    `owner` is the user, empty for none. The pots of one row lie side by side, which is one page to write."""
 
     __table_args__ = {"sqlite_with_rowid": False}
     partition: str = Field(primary_key=True)
-    pot: str = Field(primary_key=True)
     owner: str = Field(primary_key=True)
     reserved_at: int = Field(primary_key=True)
     ledger_id: int = Field(primary_key=True, foreign_key="ledger.id")
+    pot: str = Field(primary_key=True)
 
 
 class Fact(SQLModel, table=True):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from runtime.ledger import ModelPast, period_start
+from runtime.ledger import ModelPast, start_text
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
@@ -75,6 +75,4 @@ def period_starts(at: datetime) -> PeriodStarts:
 
 @lru_cache(maxsize=64)
 def _period_starts(day: date) -> PeriodStarts:
-    at = datetime(day.year, day.month, day.day, tzinfo=UTC)
-    starts = [period_start(period, at) for period in ("daily", "weekly", "monthly")]
-    return PeriodStarts(*(start.isoformat() if start else "" for start in starts))
+    return PeriodStarts(start_text("daily", day), start_text("weekly", day), start_text("monthly", day))

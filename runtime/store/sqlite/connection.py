@@ -13,6 +13,9 @@ from runtime.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, Store
 BUSY_MS = 10_000
 """How long to wait for another process's transaction before StoreBusy."""
 
+CACHE_KB = 16_000
+"""Pages that the writing connection keeps in memory, in kibibytes."""
+
 
 def prepare_file(path: Path) -> None:
     """Make the folder (0700) and the file (0600), so that SQLite gives WAL and shared memory that mode."""
@@ -38,6 +41,7 @@ def connect(path: Path, *, busy_ms: int = BUSY_MS, read_only: bool = False) -> s
     if read_only:
         connection.execute("PRAGMA query_only = ON")
         return connection
+    connection.execute(f"PRAGMA cache_size = -{CACHE_KB}")
     connection.execute("PRAGMA secure_delete = ON")
     connection.execute("PRAGMA foreign_keys = ON")
     return connection

@@ -14,7 +14,7 @@ from runtime.messages import Message
 from runtime.record import CounterLine, RunLine, RunTotals
 from runtime.store.sqlite.rows_counters import COUNTER, RECENT, counter_of, find_counter, fold
 from runtime.store.sqlite.rows_facts import FACT, fact_of
-from runtime.store.sqlite.rows_runs import TOTALS, totals_of
+from runtime.store.sqlite.rows_runs import SEQ_BITS, TOTALS, totals_of
 from runtime.store.values import from_json, instant, instant_or_none, past_of
 
 _messages = msgspec.json.Decoder(tuple[Message, ...])
@@ -141,18 +141,17 @@ def events(
     run_id: str | None,
 ) -> list[tuple[int, bytes]]:
     """Seq and JSON of a session's events."""
-    which, values = (
-        ("", ())
-        if run_id is None
-        else (
-            " AND run = (SELECT id FROM run WHERE run_id = ?)",
-            (run_id,),
-        )
-    )
-    found = connection.execute(
-        "SELECT seq, body FROM event WHERE session = (SELECT id FROM session WHERE uid = ?) AND seq > ?"
-        f"{which} ORDER BY seq LIMIT ?",
-        (session_uid, after, *values, -1 if limit is None else limit),
-    ).fetchall()
+    row = connection.execute("SELECT id FROM session WHERE uid = ?", (session_uid,)).fetchone()
+    if row is None:
+        return []
+    start, end = row[0] << SEQ_BITS, (row[0] + 1) << SEQ_BITS
+    sql = "SELECT place, body FROM event WHERE place > ? AND place < ?"
+    values: list[Any] = [start + min(max(0, after), end - start - 1), end]
+    if run_id is not None:
+        sql += " AND run = (SELECT id FROM run WHERE run_id = ?)"
+        values.append(run_id)
+    sql += " ORDER BY place LIMIT ?"
+    values.append(-1 if limit is None else limit)
     head = b'{"session_uid":%s,"seq":' % msgspec.json.encode(session_uid)
-    return [(seq, b"%b%d,%b" % (head, seq, body[1:])) for seq, body in found]
+    found = connection.execute(sql, values).fetchall()
+    return [(place - start, b"%b%d,%b" % (head, place - start, body[1:])) for place, body in found]

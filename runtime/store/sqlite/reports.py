@@ -101,7 +101,9 @@ def _session_clauses(which: SessionFilter) -> list[ColumnElement[bool]]:
 
 def _session_line(connection: sqlite3.Connection, row: tuple[Any, ...]) -> SessionLine:
     uid, partition, user_id, flow_id, flow_name, name, opened, last, runs, state, events = row
-    (sums,) = _all(connection, select(*_SUMS).where(_COUNTS, col(t.Ledger.session_uid) == uid))
+    its_runs = select(col(t.Run.run_id)).join(t.Session, col(t.Session.id) == col(t.Run.session))
+    of_session = col(t.Ledger.run_id).in_(its_runs.where(col(t.Session.uid) == uid))
+    (sums,) = _all(connection, select(*_SUMS).where(_COUNTS, of_session))
     return SessionLine(
         uid,
         partition,

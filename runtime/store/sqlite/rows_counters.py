@@ -31,10 +31,14 @@ _SUMS = """SELECT coalesce(sum(l.input + l.output), 0), coalesce(sum(l.cost), 0)
 count(*) FILTER (WHERE l.kind = 'settle' AND l.cost IS NULL) """
 _OF_ONE = (
     _SUMS
-    + """FROM ledger l WHERE l.{column} = ? AND l.kind IN ('settle', 'correct') AND EXISTS (
+    + """FROM ledger l WHERE l.run_id {which} AND l.kind IN ('settle', 'correct') AND EXISTS (
 SELECT 1 FROM charge c WHERE c.partition = ? AND c.pot = ? AND c.owner = coalesce(l.user_id, '')
 AND c.reserved_at = l.reserved_at AND c.ledger_id = l.id)"""
 )
+_WHICH = {
+    "run": "= ?",
+    "session": "IN (SELECT r.run_id FROM run r JOIN session s ON s.id = r.session WHERE s.uid = ?)",
+}
 _OF_PERIOD = (
     _SUMS
     + """FROM charge c JOIN ledger l ON l.id = c.ledger_id
@@ -62,8 +66,8 @@ def fold(connection: sqlite3.Connection, key: CounterKey) -> Counter:
     """What the ledger says of a counter that is not stored: its settled rows and the raise that holds."""
     partition, pot, metric, period, owner, start = key
     if period in ("run", "session"):
-        column = "run_id" if period == "run" else "session_uid"
-        sums = connection.execute(_OF_ONE.format(column=column), (owner, partition, pot)).fetchone()
+        sql = _OF_ONE.format(which=_WHICH[period])
+        sums = connection.execute(sql, (owner, partition, pot)).fetchone()
     else:
         since, until = 0, _END
         if start:
@@ -181,7 +185,7 @@ class CounterRows(Transaction):
         owner, at = run.user_id or "", micros(reserved_at)
         self.connection.executemany(
             "INSERT INTO charge VALUES (?, ?, ?, ?, ?)",
-            [(run.partition, pot, owner, at, ledger_id) for pot in pots],
+            [(run.partition, owner, at, ledger_id, pot) for pot in pots],
         )
 
     def model_past(self, partition: str, model: str) -> ModelPast:

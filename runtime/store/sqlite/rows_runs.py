@@ -16,6 +16,8 @@ from runtime.usage import Usage
 
 _RUN = """SELECT r.id, r.run_id, s.id, s.uid, s.partition, s.user_id, s.flow_id, r.state, r.owner, r.queued_at
 FROM run r JOIN session s ON s.id = r.session WHERE r.run_id = ?"""
+SEQ_BITS = 32
+"""An event's place is its session's id, shifted by so many bits, and its seq."""
 TOTALS = """SELECT total(input), total(cached), total(cache_write), total(output), total(reasoning),
 coalesce(sum(cost), 0), count(*) FILTER (WHERE kind = 'settle' AND cost IS NULL)
 FROM ledger WHERE run_id = ? AND kind IN ('settle', 'correct')"""
@@ -135,8 +137,9 @@ class RunRows(Transaction):
             (following, micros(events[-1].at), where),
         )
         entries = tuple([Entry(uid, seq, event, encode(event)) for seq, event in enumerate(events, first)])
+        start = where << SEQ_BITS
         self.connection.executemany(
-            "INSERT INTO event VALUES (?, ?, ?, ?)", [(where, seq, run, body) for _, seq, _, body in entries]
+            "INSERT INTO event VALUES (?, ?, ?)", [(start | seq, run, body) for _, seq, _, body in entries]
         )
         self.touched.add(uid)
         return entries
