@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from typing import Any, NamedTuple
+from datetime import datetime
 
 from runtime.errors import ModelFailure
 from runtime.messages import Reply
+from runtime.models.said import Said, retry_after, said_by, said_in
 from runtime.providers import Provider
 
 RETRYABLE = frozenset({"rate_limited", "provider_down", "unreachable"})
@@ -29,15 +27,13 @@ MAYBE_BILLED = frozenset(
 """Kinds after which the provider may have charged."""
 QUOTED_CHARACTERS = 300
 """How much of a provider's own words an error repeats."""
-MAX_RETRY_AFTER_S = 86_400.0
-"""A longer wait than a day is read as a day."""
 
 OVERFLOW = re.compile(
     r"context[_ ]length|context[_ ]size|context[_ ]window|maximum context|context limit"
     r"|prompt is too long|prompt too long|input is too long|input length exceeds|too many (input )?tokens"
     r"|input token count .{0,40}exceeds|input tokens exceed|maximum prompt length|exceed_context"
     r"|reduce the length of the (messages|prompt|input)|longer than the maximum model length"
-    r"|tokens.{0,60} too large for model|max_new_tokens. must be|request_too_large",
+    r"|tokens.{0,60} too large for model|inputs. tokens \+|request_too_large",
     re.IGNORECASE | re.DOTALL,
 )
 """How providers say that a request is longer than the model's window."""
@@ -49,7 +45,9 @@ QUOTA = re.compile(
 FILTERED = re.compile(
     r"content_filter|content_policy|content management policy|input was flagged|ResponsibleAI", re.IGNORECASE
 )
-_SECRET = re.compile(r"\b(?:sk|pk|rk|gsk|xai|key|AIza)[-_A-Za-z0-9*.]{8,}|(?<=Bearer )\S+")
+_SECRET = re.compile(
+    r"\b(?:sk|pk|rk|gsk|xai|key)[-_][-_A-Za-z0-9*.]{8,}|\bAIza[-_A-Za-z0-9]{16,}|(?<=Bearer )\S+"
+)
 
 REMEDIES = {
     "auth": "Check {key_from}, then ask `farthing doctor`.",
@@ -74,15 +72,6 @@ REMEDIES = {
     "bad_response": "Check that base_url of [providers.{name}] is an OpenAI-compatible endpoint (most end in "
     "/v1); `farthing doctor` tries it.",
 }
-
-
-class Said(NamedTuple):
-    """A provider's error, whatever its shape. `all` is everything it said, for recognising."""
-
-    message: str
-    code: str
-    all: str
-    retry_after: float | None = None
 
 
 def failure(
@@ -167,7 +156,7 @@ def error_failure(
 
     `begun`: text was generated before, so that it may have been billed. Otherwise its code says what it is.
     """
-    said = _said_by(error)
+    said = said_by(error)
     if begun:
         return failure(
             "stream_broken", provider, f"the stream ended in an error: {said.message}", partial=partial
@@ -215,52 +204,3 @@ def _kind_of(status: int, said: Said) -> tuple[str, bool]:
     if re.search(r"model.{0,80}(not found|not exist|not supported)|model_not_found", said.all, re.IGNORECASE):
         return "model_not_found", False
     return "bad_request", False
-
-
-def said_in(body: bytes) -> Said:
-    """The error in a body: any of the shapes in use, or the text itself; a web page says nothing."""
-    text = body.decode("utf-8", "replace").strip()
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        return Said("" if text.startswith("<") else text, "", text)
-    if isinstance(data, list) and data:
-        data = data[0]
-    if isinstance(data, dict):
-        data = data.get("error") or data.get("detail") or (data.get("errors") or [None])[0] or data
-    said = _said_by(data)
-    return said._replace(all=text)
-
-
-def _said_by(error: object) -> Said:
-    if not isinstance(error, dict):
-        text = error if isinstance(error, str) else json.dumps(error, default=str)
-        return Said(text, "", text)
-    message = error.get("message") or error.get("msg") or error.get("error") or json.dumps(error, default=str)
-    code = error.get("code") or error.get("type") or error.get("status") or ""
-    return Said(str(message), str(code), json.dumps(error, default=str), _retry_delay(error.get("details")))
-
-
-def _retry_delay(details: Any) -> float | None:
-    """Google's RetryInfo: `{"retryDelay": "34s"}` among the error's details."""
-    for detail in details if isinstance(details, list) else ():
-        found = re.fullmatch(
-            r"(\d+(?:\.\d+)?)s", str(detail.get("retryDelay") if isinstance(detail, dict) else "")
-        )
-        if found:
-            return min(float(found[1]), MAX_RETRY_AFTER_S)
-    return None
-
-
-def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Seconds that the provider asks to wait: `retry-after-ms`, or `Retry-After` as seconds or HTTP date."""
-    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        value = headers.get(name, "").strip()
-        if re.fullmatch(r"\d{1,12}(\.\d{1,12})?", value):
-            return min(float(value) / unit, MAX_RETRY_AFTER_S)
-    try:
-        at = parsedate_to_datetime(headers.get("retry-after", ""))
-    except (ValueError, TypeError):
-        return None
-    at = at.replace(tzinfo=UTC) if at.tzinfo is None else at
-    return min(max(0.0, (at - now).total_seconds()), MAX_RETRY_AFTER_S)

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from runtime.messages import OnDelta, Reply
-from runtime.models.answer import Context, Draft, judged, plain_draft
+from runtime.models.answer import Context, judged, plain_draft
 from runtime.models.failures import failure
 from runtime.models.stream import Collector, EventLines
 from runtime.providers import Provider
@@ -63,11 +63,10 @@ class Receiver:
     def streamed(self) -> Reply:
         """The streamed answer, judged. Raises ModelFailure where it was cut."""
         collector = self._collector
-        draft = Draft() if collector is None else collector.draft
-        if draft.finish is None and (draft != Draft() or collector is None or not collector.done):
+        if collector is None or not (collector.finished or (collector.done and not collector.begun)):
             what = "the stream was cut before the answer was whole."
             raise failure("stream_broken", self._context.provider, what, partial=self.partial)
-        return judged(draft, self._context)
+        return judged(collector.draft, self._context)
 
     async def _collect(self, response: Response, collector: Collector, bound: asyncio.Timeout) -> None:
         lines = EventLines()

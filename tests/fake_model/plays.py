@@ -29,7 +29,8 @@ class Play(msgspec.Struct, frozen=True, kw_only=True):
 
     `delay_s` passes before the first byte, `gap_s` between frames. `ending` is how a stream ends: `done`
     with its mark, `no_done` without, `cut` in the middle of the transfer, `hang` never, `reset` with the
-    connection torn down. `promise` is a Content-Length that the body does not keep. `drip` sends the answer
+    connection torn down. `promise` is a Content-Length that the body does not keep, -1
+    closes the connection without a word. `drip` sends the answer
     byte by byte.
     """
 

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 from tests.fake_model.plays import PLAYS, Play, answer
 
+NOTHING = -1
+"""A promised length that stands for no answer at all: the connection is closed."""
 REASONS = {200: "OK", 307: "Temporary Redirect", 400: "Bad Request", 401: "Unauthorized", 429: "Too Many"}
 
 
@@ -159,6 +161,9 @@ class _Connection(asyncio.Protocol):
             for i in range(len(play.body)):
                 self._send(play.body[i : i + 1])
                 await asyncio.sleep(play.gap_s)
+            return
+        if play.promise == NOTHING:
+            self._drop(play)
             return
         self._send(_head(play, play.promise if play.promise is not None else len(play.body)) + play.body)
         if play.promise is not None:
