@@ -109,6 +109,7 @@ def mode_of(path: Path) -> int | None:
 
 
 def toml_string(value: str) -> str:
-    """A TOML basic string."""
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    """A TOML basic string. Halves of surrogate pairs, which no file can hold, become U+FFFD."""
+    escaped = re.sub("[\ud800-\udfff]", "\ufffd", value)
+    escaped = escaped.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda found: f"\\u{ord(found[0]):04x}", escaped) + '"'

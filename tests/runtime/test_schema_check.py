@@ -292,7 +292,7 @@ def test_what_is_no_json_is_a_mismatch() -> None:
 
 SCHEMAS = st.recursive(
     st.sampled_from(
-        [{"type": "string"}, {"type": "integer"}, {"pattern": "a+"}, True, {"$ref": "#"}, {"$ref": "#/$defs/d"}]
+        [True, {"type": "string"}, {"type": "integer"}, {"$ref": "#"}, {"$ref": "#/$defs/d"}]
     ),
     lambda inner: st.one_of(
         st.builds(lambda a, b: {"allOf": [a, b]}, inner, inner),
