@@ -8,32 +8,38 @@ import numpy as np
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_FIELDS: dict[str, str] = {
+_FIELDS = {
     "alive": "bool",
     "start": "float64",
     "end": "float64",
     "tokens": "int32",
+    "factor": "float32",
     "length": "float32",
     "speaker": "int32",
     "session": "int32",
-    "subject": "int32",
     "before": "int32",
     "after": "int32",
     "by_user": "bool",
     "standing": "bool",
+    "digest": "int64",
 }
 
 
 class Columns:
-    """Rows are handed out by `take` and returned by `give`; `view` is a column up to the highest row in use."""
+    """Rows are handed out by `take` and returned by `give`; a column reaches to the highest row ever in use.
 
-    def __init__(self, vector_size: int = 0) -> None:
+    `start` and `end` are POSIX seconds (the interval in which the item is current), `tokens` its cost,
+    `factor` its length penalty, `length` its number of terms, `speaker` and `session` codes (0: none),
+    `before` and `after` rows of neighbours, `digest` a checksum of speaker and text.
+    """
+
+    def __init__(self) -> None:
         self._data: dict[str, Array] = {name: np.zeros(64, dtype=kind) for name, kind in _FIELDS.items()}
         self._free: list[int] = []
         self.size = 1
 
     def take(self) -> int:
-        """A zeroed row."""
+        """A blank row."""
         if self._free:
             return self._free.pop()
         if self.size == len(self._data["alive"]):
@@ -48,9 +54,16 @@ class Columns:
             column[row] = 0
         self._free.append(row)
 
-    def set(self, row: int, **values: float | bool) -> None:
+    def set(self, row: int, **values: float) -> None:
         for name, value in values.items():
             self._data[name][row] = value
+
+    def link(self, before: int, after: int) -> None:
+        """Make two rows neighbours; 0 on either side is the end of a session."""
+        if before:
+            self._data["after"][before] = after
+        if after:
+            self._data["before"][after] = before
 
     def __getitem__(self, name: str) -> Array:
         return self._data[name][: self.size]

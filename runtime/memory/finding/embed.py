@@ -1,4 +1,5 @@
-"""Embedders: texts to vectors, without a network. Each loads its library when it is made, or says what is missing."""
+"""Embedders: texts to vectors, without a network. Each loads its library when it is made, or says what is
+missing."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ from runtime.memory.finding.columns import Array
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors of one length; blocking, no network. Called with a batch when items are added, with
-    one text when a query comes in."""
+    """Turns texts into vectors of one length; blocking, no network. Called with a batch when items are
+    added, with one text when a query comes in."""
 
     def __call__(self, texts: Sequence[str]) -> Sequence[Sequence[float] | Array]: ...
 
@@ -24,12 +25,13 @@ class Embedder(Protocol):
 class StaticEmbedder:
     """Mean of static word-piece vectors (wordllama, 256 numbers a text): about 0.1 ms a text, English.
 
-    The weights are read from the installed package's own files: importing it would set up the process's logging and
-    by default look for its files on the network.
+    The weights are read from the installed package's own files: importing it would set up the process's
+    logging and by default look for its files on the network.
     """
 
     def __init__(self, longest: int = 20_000) -> None:
-        """`longest`: characters of a text that are looked at. Raises BadConfig where the extra is not installed."""
+        """`longest`: characters of a text that are looked at. Raises BadConfig where the extra is not
+        installed."""
         root = _package("wordllama")
         weights = import_module("safetensors.numpy").load_file(
             root / "weights" / "l2_supercat_256.safetensors"

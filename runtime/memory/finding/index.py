@@ -4,131 +4,77 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from math import inf
 
-import numpy as np
-
-from runtime.memory.finding import cues, score
-from runtime.memory.finding.columns import Array, Columns
+from runtime.memory.finding.columns import Array
 from runtime.memory.finding.config import FindingConfig
+from runtime.memory.finding.corpus import Corpus
 from runtime.memory.finding.embed import Embedder
-from runtime.memory.finding.items import Hit, Item, Recalled, Skipped
-from runtime.memory.finding.pack import pack
-from runtime.memory.finding.postings import Postings
-from runtime.memory.finding.tokens import Tokens, date_words
-from runtime.memory.finding.vectors import Vectors
+from runtime.memory.finding.items import Item, Recalled
+from runtime.memory.finding.search import Asked, recall
 
 
 class MemoryIndex:
+    """Up to about 100,000 items of one user, in memory. Not to be shared between threads while it changes.
+
+    With an `embedder` every item gets a vector when it is added; vectors made elsewhere can be given instead.
+    """
+
     def __init__(self, config: FindingConfig | None = None, embedder: Embedder | None = None) -> None:
-        self.config = config or FindingConfig()
+        self._corpus = Corpus(config or FindingConfig())
         self._embedder = embedder
-        self._tokens = Tokens()
-        self._columns = Columns()
-        self._postings = Postings()
-        self._vectors = Vectors()
-        self._rows: dict[str, int] = {}
-        self._items: dict[int, Item] = {}
-        self._codes: dict[str, int] = {}
-        self._tails: dict[str, int] = {}
-        self._speakers: dict[str, set[int]] = {}
 
-    def _code(self, name: str) -> int:
-        if not name:
-            return 0
-        return self._codes.setdefault(name, len(self._codes) + 1)
+    def __len__(self) -> int:
+        return len(self._corpus.rows)
 
-    def _terms(self, item: Item) -> list[str]:
-        words = item.text
-        if self.config.speaker_words:
-            words = f"{item.speaker} {words}"
-        if self.config.date_words:
-            words += " " + " ".join(date_words(item.at))
-        return self._tokens.terms(words)
+    def __contains__(self, item_id: object) -> bool:
+        return item_id in self._corpus.rows
 
     def add(self, items: Iterable[Item], vectors: Sequence[Sequence[float] | Array] | None = None) -> None:
-        items = list(items)
-        if vectors is None and self._embedder is not None and items:
-            vectors = self._embedder([f"{i.speaker}: {i.text}" if i.speaker else i.text for i in items])
-        for k, item in enumerate(items):
-            row = self._columns.take()
-            c = self._columns
-            before = self._tails.get(item.session, 0) if item.session else 0
-            length = self._postings.add(row, self._terms(item))
-            c.set(
-                row,
-                alive=True,
-                start=item.at.timestamp(),
-                end=inf if item.ended is None else item.ended.timestamp(),
-                tokens=item.tokens,
-                length=length,
-                speaker=self._code("s:" + item.speaker),
-                session=self._code("c:" + item.session) if item.session else 0,
-                before=before,
-                by_user=item.by_user,
-                standing=item.by_user and cues.is_standing(item.text),
-            )
-            if before:
-                c.set(before, after=row)
-            if item.session:
-                self._tails[item.session] = row
-            for t in self._tokens.terms(item.speaker):
-                self._speakers.setdefault(t, set()).add(self._code("s:" + item.speaker))
-            self._rows[item.id] = row
-            self._items[row] = item
+        """Take items in, in the order in which they were said.
+
+        An id that is there already is replaced and keeps its place among its neighbours. An item with subject
+        and attribute ends the interval of the one before it. `vectors`: one an item, in place of the
+        embedder's.
+        """
+        batch = list(items)
+        if vectors is None and self._embedder is not None and batch:
+            vectors = self._embedder([_spoken(item) for item in batch])
+        for position, item in enumerate(batch):
+            row = self._corpus.put(item)
             if vectors is not None:
-                self._vectors.set(row, vectors[k])
+                self._corpus.vectors.set(row, vectors[position])
 
-    def remove(self, ids: Iterable[str]) -> None:
-        for i in ids:
-            row = self._rows.pop(i, None)
-            if row is None:
-                continue
-            item = self._items.pop(row)
-            self._postings.remove(row, self._terms(item))
-            c = self._columns
-            b, a = int(c["before"][row]), int(c["after"][row])
-            if b:
-                c.set(b, after=a)
-            if a:
-                c.set(a, before=b)
-            if self._tails.get(item.session) == row:
-                self._tails[item.session] = b
-            self._vectors.drop(row)
-            c.give(row)
-        self._tokens.forget()
+    def retire(self, item_id: str, at: datetime) -> None:
+        """End the interval in which an item is current; recalls as of an earlier time still find it."""
+        self._corpus.retire(item_id, at)
 
-    def recall(self, query: str, token_budget: int, now: datetime, vector=None) -> Recalled:
-        cfg, c = self.config, self._columns
-        terms = self._tokens.terms(query)
-        qw: dict[str, float] = {}
-        for t in terms:
-            qw[t] = 1.0
-        lex = self._postings.bm25(qw, c["length"], cfg.bm25_k1, cfg.bm25_b)
-        when = now.timestamp()
-        among = c["alive"] & (c["start"] <= when) & (c["end"] > when)
-        near = score.with_neighbours(lex, c, cfg)
-        named = {"lexical": cfg.lexical_weight * score.centred(near, among)}
-        if vector is None and self._embedder is not None:
+    def remove(self, item_ids: Iterable[str]) -> None:
+        """Erase items: nothing of their text, words, names or vectors stays. Unknown ids are ignored.
+
+        What an erased item had superseded stays superseded: erasing the new never brings back the old.
+        """
+        for item_id in item_ids:
+            self._corpus.erase(item_id)
+
+    def recall(
+        self,
+        query: str,
+        token_budget: int,
+        now: datetime,
+        *,
+        vector: Sequence[float] | Array | None = None,
+        without_session: str = "",
+    ) -> Recalled:
+        """What is current at `now` and best answers `query`, best first, within `token_budget` tokens.
+
+        A `now` in the past answers as of then. `vector`: the query's embedding, where vectors were given with
+        the items. `without_session` leaves one session out: the one that is going on.
+        """
+        if vector is None and self._embedder is not None and len(self._corpus.vectors):
             vector = self._embedder([query])[0]
-        if vector is not None and len(self._vectors):
-            named["dense"] = cfg.dense_weight * score.centred(self._vectors.cosines(vector, c.size), among)
-        codes = set().union(*(self._speakers.get(t, set()) for t in terms)) if terms else set()
-        for code in codes:
-            named["speaker"] = named.get("speaker", 0) + cfg.speaker_boost * (c["speaker"] == code)
-        if cues.is_first_person(query):
-            named["self"] = cfg.self_boost * c["by_user"]
-        named["standing"] = cfg.standing_boost * c["standing"]
-        total = sum(named.values())
-        total = score.penalised(total, c, cfg, when)
-        rows = np.flatnonzero(among)
-        k = cfg.candidates
-        if len(rows) > k:
-            rows = rows[np.argpartition(-total[rows], k)[:k]]
-        order = rows[np.argsort(-total[rows], kind="stable")]
-        costs = c["tokens"][order].tolist()
-        packed = pack(costs, token_budget)
-        scores = total[order].tolist()
-        ol = order.tolist()
-        hits = tuple(Hit(self._items[ol[p]].id, scores[p], costs[p]) for p in packed.chosen)
-        return Recalled(hits, (), packed.used)
+        without = self._corpus.sessions.get(without_session)
+        return recall(self._corpus, Asked(query, token_budget, now.timestamp(), vector, without))
+
+
+def _spoken(item: Item) -> str:
+    return f"{item.speaker}: {item.text}" if item.speaker else item.text

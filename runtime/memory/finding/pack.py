@@ -1,33 +1,57 @@
-"""Filling a token budget in order of score, skipping what does not fit."""
+"""Filling a token budget in order of score; what is superseded or repeated stays out."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
+_MISFITS = 64
+
+
+Candidate = tuple[int, int, int, int | None]
+"""Row, cost in tokens (at least 1), checksum of its words, and the row that replaces it, if any."""
+
+
+class Left(NamedTuple):
+    """A candidate that stayed out: its place, the reason, and the row because of which."""
+
+    place: int
+    reason: str
+    by: int | None
+
 
 class Packed(NamedTuple):
-    """Positions (into the order given) that went in, those that were too large when met, and the tokens used."""
+    """Places (in the order given) that went in, those that stayed out before the budget was full, tokens
+    used."""
 
     chosen: list[int]
-    too_large: list[int]
+    left: list[Left]
     used: int
 
 
-def pack(tokens: Sequence[int], budget: int) -> Packed:
-    """Take items in order while they fit; one that does not is skipped and smaller ones follow.
+def pack(candidates: Sequence[Candidate], budget: int) -> Packed:
+    """Take candidates in order while they fit; one that does not is skipped and smaller ones follow.
 
-    `tokens` are the costs in order of score, each at least 1. `used` never exceeds `budget`.
+    `used` never exceeds `budget`. Packing ends when 64 in a row did not fit: what is left over is then
+    smaller than nearly everything.
     """
     chosen: list[int] = []
-    too_large: list[int] = []
-    left = budget
-    for position, cost in enumerate(tokens):
-        if left <= 0:
+    left: list[Left] = []
+    words: dict[int, int] = {}
+    used = misfits = 0
+    for place, (row, cost, digest, replaced_by) in enumerate(candidates):
+        if used >= budget or misfits == _MISFITS:
             break
-        if cost <= left:
-            chosen.append(position)
-            left -= cost
+        if replaced_by is not None:
+            left.append(Left(place, "superseded", replaced_by))
+        elif digest in words:
+            left.append(Left(place, "repeated", words[digest]))
+        elif cost > budget - used:
+            left.append(Left(place, "too_large", None))
+            misfits += 1
         else:
-            too_large.append(position)
-    return Packed(chosen, too_large, budget - max(left, 0) if budget > 0 else 0)
+            chosen.append(place)
+            words[digest] = row
+            used += cost
+            misfits = 0
+    return Packed(chosen, left, used)

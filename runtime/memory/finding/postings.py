@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import log
 
@@ -72,16 +72,22 @@ class Postings:
         found = len(posting.rows) if posting is not None else 0
         return log(1 + (self.rows - found + 0.5) / (found + 0.5))
 
-    def bm25(self, query: Mapping[str, float], lengths: Array, k1: float, b: float) -> Array:
-        """BM25 of every row for the weighted query terms (Robertson and Zaragoza 2009), float32."""
-        scores = np.zeros(len(lengths), dtype=np.float32)
+    def bm25(self, query: Iterable[str], lengths: Array, k1: float, b: float) -> Array:
+        """BM25 of every row for the query terms (Robertson and Zaragoza 2009), float32."""
         mean = self.total_length / self.rows if self.rows else 1.0
-        for term, weight in query.items():
+        norm = (k1 * (1 - b) + (k1 * b / mean) * lengths).astype(np.float32)
+        found: list[Array] = []
+        gains: list[Array] = []
+        for term in query:
             posting = self._terms.get(term)
             if posting is None:
                 continue
             rows = np.frombuffer(posting.rows, dtype=np.int32)
             counts = np.frombuffer(posting.counts, dtype=np.int32).astype(np.float32)
-            norm = counts + k1 * ((1 - b) + (b / mean) * lengths[rows])
-            scores[rows] += (weight * self.rarity(term) * (k1 + 1)) * counts / norm
-        return scores
+            found.append(rows)
+            gains.append(np.float32(self.rarity(term) * (k1 + 1)) * counts / (counts + norm[rows]))
+        if not found:
+            return np.zeros(len(lengths), dtype=np.float32)
+        # One pass of bincount over all terms is several times as fast as adding them term by term.
+        sums = np.bincount(np.concatenate(found), np.concatenate(gains), len(lengths))
+        return sums.astype(np.float32)

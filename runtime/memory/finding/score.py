@@ -1,8 +1,6 @@
-"""From raw lexical and dense scores to one score a row, in parts: pure functions over columns."""
+"""From raw scores to centred ones: pure functions over arrays."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 
@@ -10,42 +8,50 @@ from runtime.memory.finding.columns import Array, Columns
 from runtime.memory.finding.config import FindingConfig
 
 
-class Parts(NamedTuple):
-    """Score parts by name, each an array over rows, and their total after the penalties."""
-
-    named: dict[str, Array]
-    total: Array
-
-
 def with_neighbours(lexical: Array, columns: Columns, config: FindingConfig) -> Array:
-    """Lexical scores with shares of the turn before, the turn after, and the best of the session."""
-    near = lexical + config.previous_share * lexical[columns["before"]]
+    """Lexical scores of all rows, with shares of the turns before and after and of the best of the
+    session."""
+    near: Array = lexical + config.previous_share * lexical[columns["before"]]
     near += config.next_share * lexical[columns["after"]]
     near[0] = 0
-    if config.session_share:
-        sessions = columns["session"]
-        best = np.zeros(int(sessions.max()) + 1, dtype=near.dtype)
-        found = np.flatnonzero(near > 0)
-        np.maximum.at(best, sessions[found], near[found])
-        best[0] = 0
-        near = near + config.session_share * np.where(sessions > 0, best[sessions], near)
+    if not config.session_share:
+        return near
+    sessions = columns["session"]
+    best = np.zeros(int(sessions.max()) + 1, dtype=near.dtype)
+    found = np.flatnonzero(near > 0)
+    np.maximum.at(best, sessions[found], near[found])
+    # An item without a session is a session of its own.
+    shared = np.where(sessions > 0, best[sessions], near)
+    near += config.session_share * shared
     return near
 
 
-def centred(scores: Array, among: Array) -> Array:
-    """z-scores over the rows of the mask `among`; all zero where nothing differs."""
-    chosen = scores[among]
-    if not len(chosen):
-        return np.zeros_like(scores)
-    spread = float(chosen.std())
+def centred(scores: Array) -> Array:
+    """z-scores; all zero where nothing differs."""
+    spread = float(scores.std())
     if spread < 1e-9:
         return np.zeros_like(scores)
-    return (scores - float(chosen.mean())) / spread
+    centre: Array = (scores - scores.mean()) / spread
+    return centre
 
 
-def penalised(total: Array, columns: Columns, config: FindingConfig, now: float) -> Array:
-    """Length penalty and, where a half-life is set, decay by age; a score below zero is left as it is."""
-    factor = np.minimum(1.0, config.short_tokens / np.maximum(columns["tokens"], 1)) ** config.length_power
-    if config.half_life_days > 0:
-        factor = factor * 0.5 ** (np.maximum(now - columns["start"], 0) / (86_400 * config.half_life_days))
-    return np.where(total > 0, total * factor, total)
+def decay(starts: Array, now: float, half_life_days: float) -> Array:
+    """0.5 ^ (age / half-life), ages below zero taken as zero."""
+    ages = np.maximum(now - starts, 0) / (86_400 * half_life_days)
+    factor: Array = 0.5**ages
+    return factor
+
+
+def top(total: Array, most: int) -> Array:
+    """Positions of the best `most` scores, best first; the earlier position first among equals."""
+    if len(total) <= most:
+        return np.argsort(-total, kind="stable")
+    edge = np.partition(total, len(total) - most)[len(total) - most]
+    above = np.flatnonzero(total >= edge)
+    best: Array = above[np.argsort(-total[above], kind="stable")][:most]
+    return best
+
+
+def reach(tokens: Array, budget: int) -> int:
+    """How many of the best candidates packing may need: twice the budget's worth, and room for misfits."""
+    return int(np.searchsorted(np.cumsum(tokens), 2 * budget)) + 128

@@ -12,8 +12,8 @@ from runtime.memory.finding.columns import Array
 class Vectors:
     """A growing float32 matrix of unit vectors, one a row; rows without a vector are all zero.
 
-    The mean is taken anew when the number of vectors has changed by a twentieth: static embeddings share a large
-    common part, which hides what tells texts apart.
+    The mean is taken anew when the number of vectors has changed by a twentieth: static embeddings share a
+    large common part, which hides what tells texts apart.
     """
 
     def __init__(self) -> None:
@@ -52,7 +52,8 @@ class Vectors:
             self._count -= 1
 
     def cosines(self, query: Sequence[float] | Array, size: int) -> Array:
-        """Cosine of the centred query with each centred row, for the first `size` rows; 0 without a vector."""
+        """Cosine of the centred query with each centred row, for the first `size` rows; 0 without a
+        vector."""
         self._grow(size)
         self._refresh()
         aim = _unit(_unit(np.asarray(query, dtype=np.float32)) - self._mean)

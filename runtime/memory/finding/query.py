@@ -1,0 +1,32 @@
+"""What a query asks for: its terms, who it is about, whether it wants what was."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from runtime.memory.finding import cues
+from runtime.memory.finding.tokens import CALENDAR_WORDS, Tokens
+
+_CAPITAL = re.compile(r"(?<=[\w,;:] )[A-Z]\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """`terms` in order without repeats; `names` are those written as names."""
+
+    terms: tuple[str, ...]
+    names: frozenset[str]
+    first_person: bool
+    asks_past: bool
+
+
+def read(text: str, tokens: Tokens) -> Query:
+    """Take a query apart."""
+    capitals = " ".join(word for word in _CAPITAL.findall(text) if word.lower() not in CALENDAR_WORDS)
+    return Query(
+        tuple(dict.fromkeys(tokens.terms(text))),
+        frozenset(tokens.terms(capitals)),
+        cues.is_first_person(text),
+        cues.asks_past(text),
+    )
