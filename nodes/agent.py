@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from runtime.errors import Problem
-from runtime.node import Config, FlowView, Inputs, NodeContext, NodeResult, NodeType, Port, always
+from runtime.node import (
+    Config,
+    FlowView,
+    Inputs,
+    NodeContext,
+    NodeResult,
+    NodeType,
+    Port,
+    always,
+    schema_problems,
+)
 
 
 class NoContext(Config):
@@ -42,8 +52,12 @@ class AgentConfig(Config):
     """Text with `{{ input }}` that becomes the user's message. Absent: the input as it is."""
     model: str | None = None
     """`provider:name`. Absent: the default model."""
-    strategy: Literal["tools"] = "tools"
-    """How a step is made: `tools` lets the model call tools natively."""
+    fallback_models: tuple[str, ...] = ()
+    """Tried in order, each as `provider:name`, when the model before fails for good."""
+    strategy: Literal["tools", "thinker", "json"] = "tools"
+    """How a step is made: `tools` lets the model call tools natively; `thinker` makes two calls, one to
+    reason and one to choose an action; `json` one call that answers with an action object, for models without
+    tool calls."""
     max_iterations: int = Field(default=10, ge=1, le=1000)
     """Reasoning steps at most; reaching it is an error."""
     context: Context = BufferContext()
@@ -52,6 +66,11 @@ class AgentConfig(Config):
     """Higher is more varied. Absent: the model's own default."""
     max_output_tokens: int | None = Field(default=None, ge=1, le=10_000_000)
     """Longest answer of one call, in tokens. Absent: the model's own maximum."""
+    output_schema: dict[str, Any] | None = None
+    """JSON Schema of the answer, which then is a value of that shape; one repair is asked for."""
+    on_error: Literal["stop", "continue", "branch"] = "stop"
+    """What a failure or a budget stop of this agent does: end the run, go on with null, or take the port
+    `error`."""
     retry_maybe_billed: bool = False
     """Also try again after a time-out or a broken stream, which may have been charged already."""
     timeout_s: float | None = Field(default=None, gt=0, le=86_400)
@@ -63,16 +82,20 @@ async def run(config: AgentConfig, inputs: Inputs, ctx: NodeContext) -> NodeResu
 
 
 def check(config: AgentConfig, view: FlowView) -> list[Problem]:
+    problems = [
+        problem._replace(node_id=view.node_id, path=f"config.output_schema{problem.path[1:]}")
+        for problem in schema_problems(config.output_schema)
+    ]
     if len(view.attached("memory")) > 1:
-        return [
+        problems.append(
             Problem(
                 "agent.two_memories",
                 f"the agent {view.node_id!r} has more than one Memory",
                 "Attach one; Memories with the same namespace share their facts.",
                 view.node_id,
             )
-        ]
-    return []
+        )
+    return problems
 
 
 def summary(config: AgentConfig) -> str:
@@ -93,6 +116,7 @@ node = NodeType(
         Port("tool", "tool"),
     ),
     outputs=(Port("out"),),
+    more_outputs=lambda config: (Port("error"),) if config.on_error == "branch" else (),
     run=run,
     summary=summary,
     check=check,

@@ -6,7 +6,8 @@ from typing import Any
 
 from pydantic import Field
 
-from runtime.node import Config, Inputs, NodeContext, NodeResult, NodeType, Port
+from runtime.errors import Problem
+from runtime.node import Config, FlowView, Inputs, NodeContext, NodeResult, NodeType, Port, schema_problems
 
 
 class InputConfig(Config):
@@ -20,6 +21,13 @@ class InputConfig(Config):
 
 async def run(config: InputConfig, inputs: Inputs, ctx: NodeContext) -> NodeResult:
     return NodeResult(inputs.value)
+
+
+def check(config: InputConfig, view: FlowView) -> list[Problem]:
+    return [
+        problem._replace(node_id=view.node_id, path=f"config.schema{problem.path[1:]}")
+        for problem in schema_problems(config.input_schema)
+    ]
 
 
 def summary(config: InputConfig) -> str:
@@ -38,6 +46,7 @@ node = NodeType(
     outputs=(Port("out"),),
     run=run,
     summary=summary,
+    check=check,
     entry_of_flow=True,
     instant=True,
     keywords=("start", "question", "form"),

@@ -140,11 +140,13 @@ class NodeFinished(Base, tag="node.finished", frozen=True, kw_only=True):
 
 
 class NodeFailed(Base, tag="node.failed", frozen=True, kw_only=True):
-    """A node could not give a result."""
+    """A node could not give a result. `handled`: its `on_error` lets the run go on, at `port`."""
 
     error: CallError
     visit: int = 1
     item: int | None = None
+    handled: bool = False
+    port: str | None = None
 
 
 class NodeSkipped(Base, tag="node.skipped", frozen=True, kw_only=True):

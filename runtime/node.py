@@ -199,6 +199,15 @@ Run = Callable[[Any, Inputs, NodeContext], Awaitable[NodeResult]]
 Check = Callable[[Any, FlowView], Sequence[Problem]]
 
 
+def schema_problems(schema: dict[str, Any] | None) -> Sequence[Problem]:
+    """What is wrong with a JSON Schema in a config; paths begin at `$`, the schema itself."""
+    if schema is None:
+        return ()
+    from runtime.schema_check import Schema
+
+    return Schema(schema).problems()
+
+
 def no_outputs(_config: Any) -> tuple[Port, ...]:
     """No ports beyond the declared ones."""
     return ()

@@ -29,7 +29,7 @@ ALONE = re.compile(r"\s*\{\{((?:(?!\}\}|\{\{).)*)\}\}\s*", re.DOTALL)
 class Context:
     """The door of one visit of one node. What it needs is made when it is first asked for."""
 
-    _account: Account | None = None
+    _accounts: list[Account] | None = None
     _memory: MemoryService | None = None
     _toolbox: Toolbox | None = None
     _steps = 0
@@ -111,9 +111,17 @@ class Context:
 
     @property
     def account(self) -> Account:
-        if self._account is None:
-            self._account = self._run.account(self.node, self.visit)
-        return self._account
+        """The model in use: the node's own, or after a failure for good the fallback that took over."""
+        if self._accounts is None:
+            self._accounts = self._run.accounts(self.node, self.visit)
+        return self._accounts[0]
+
+    def fall_back(self) -> bool:
+        """Go over to the next of the node's models; False where there is none."""
+        if self._accounts is None or len(self._accounts) < 2:
+            return False
+        del self._accounts[0]
+        return True
 
     @property
     def memory(self) -> MemoryService | None:

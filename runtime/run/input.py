@@ -6,6 +6,7 @@ from typing import Any
 
 from runtime.errors import BadInput
 from runtime.plan import Plan
+from runtime.schema_check import Schema
 
 
 def shape_input(plan: Plan, given: Any) -> Any:
@@ -31,10 +32,9 @@ def shape_input(plan: Plan, given: Any) -> Any:
                 remedy="Use --input FILE.json or --set field=value.",
             )
         given = {fields[0]: given}
-    from runtime.schema_check import check_value
-
-    check_value(schema, {} if given is None else given, subject="The input")
-    return {} if given is None else given
+    value = {} if given is None else given
+    Schema(schema).require(value)
+    return value
 
 
 def _text(given: Any, node_id: str) -> str:

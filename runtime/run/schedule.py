@@ -6,9 +6,11 @@ import asyncio
 from collections import Counter, deque
 from typing import Any
 
+import msgspec
+
 from runtime.calls import Account
 from runtime.clock import Clock
-from runtime.errors import BoundReached, FarthingError, NodeFailed
+from runtime.errors import BoundReached, FarthingError, NodeFailed, StoreError
 from runtime.events import CallError, NodeFinished, NodeSkipped, NodeStarted
 from runtime.events import NodeFailed as NodeFailedEvent
 from runtime.journal import Journal
@@ -18,7 +20,7 @@ from runtime.plan import Plan, PlanNode
 from runtime.record import Turn
 from runtime.run.context import Context
 from runtime.run.ready import Board, CyclicBoard
-from runtime.run.services import Assignment, OnDelta, Services
+from runtime.run.services import Assignments, OnDelta, Services
 
 MAX_VISITS = 25
 """Visits of one node at most where a router's edge leads back to it (SPEC 3)."""
@@ -39,7 +41,7 @@ class Run:
         session_uid: str,
         user: str | None,
         partition: Any,
-        assignments: dict[str, Assignment],
+        assignments: Assignments,
         value: Any,
         histories: dict[str, list[Message]],
         on_delta: OnDelta | None = None,
@@ -111,10 +113,9 @@ class Run:
             self._say_failed(node, CallError(code="cancelled", message="The run was cancelled."))
             raise
         except FarthingError as error:
-            self._fail(node, error)
+            return self._fail(node, error)
         except Exception as error:  # a node's own bug must not take the run's record with it
-            self._fail(node, NodeFailed(f"The node failed: {type(error).__name__}: {error}."))
-        return None
+            return self._fail(node, NodeFailed(f"The node failed: {type(error).__name__}: {error}."))
 
     def _settle(self, node: PlanNode, result: NodeResult | None) -> None:
         if result is None:
@@ -134,17 +135,29 @@ class Run:
         for skipped in self._board.finish(node, port, result.value, self._ready):
             self.journal.say(NodeSkipped(at=self.clock.now(), run_id=self.run_id, node_id=skipped.id))
 
-    def _fail(self, node: PlanNode, error: FarthingError) -> None:
+    def _fail(self, node: PlanNode, error: FarthingError) -> NodeResult | None:
+        """Say that a node failed; the result to go on with where its `on_error` says so."""
         error.node_id = error.node_id or node.id
         error.run_id = self.run_id
-        self._say_failed(node, CallError(code=error.code, message=error.message, remedy=error.remedy))
-        if self.failure is None:
-            self.failure = error
+        told = CallError(code=error.code, message=error.message, remedy=error.remedy)
+        wish = "stop" if isinstance(error, StoreError) else getattr(node.config, "on_error", "stop")
+        if wish == "stop":
+            self._say_failed(node, told)
+            self.failure = self.failure or error
+            return None
+        port = "error" if wish == "branch" else node.main_port
+        self._say_failed(node, told, port)
+        if wish == "continue":
+            return NodeResult(None, Branch(port))
+        return NodeResult(msgspec.to_builtins(told), Branch(port))
 
-    def _say_failed(self, node: PlanNode, error: CallError) -> None:
+    def _say_failed(self, node: PlanNode, error: CallError, port: str | None = None) -> None:
         self.journal.say(
-            NodeFailedEvent(at=self.clock.now(), run_id=self.run_id, node_id=node.id, error=error)
-        )
+            NodeFailedEvent(
+                at=self.clock.now(), run_id=self.run_id, node_id=node.id, error=error,
+                handled=port is not None, port=port,
+            )
+        )  # fmt: skip
 
     def _count_visit(self, node: PlanNode, visits: Counter[int]) -> int:
         visits[node.index] += 1
@@ -152,19 +165,21 @@ class Run:
 
     # -- for the nodes' door
 
-    def account(self, node: PlanNode, visit: int) -> Account:
-        """On whose behalf a node's calls are made."""
-        given = self.assignments[node.id]
-        return Account(
-            journal=self.journal,
-            run_id=self.run_id,
-            node_id=node.id,
-            path=f"{node.id}#{visit}",
-            rules=given.rules,
-            provider=given.provider,
-            model=given.model,
-            client=given.client,
-        )
+    def accounts(self, node: PlanNode, visit: int) -> list[Account]:
+        """On whose behalf a node's calls are made: its model's, then those of its fallbacks."""
+        return [
+            Account(
+                journal=self.journal,
+                run_id=self.run_id,
+                node_id=node.id,
+                path=f"{node.id}#{visit}",
+                rules=given.rules,
+                provider=given.provider,
+                model=given.model,
+                client=given.client,
+            )
+            for given in self.assignments[node.id]
+        ]
 
     def take_step(self, node_id: str) -> None:
         """Count a reasoning step. Raises BoundReached at the run's bound."""

@@ -29,6 +29,10 @@ class Assignment(NamedTuple):
     rules: tuple[Rule, ...]
 
 
+Assignments = dict[str, tuple[Assignment, ...]]
+"""By node id: the node's model, then its fallbacks in order."""
+
+
 class Services:
     """Made once a process; `close` lets go of connections."""
 

@@ -18,14 +18,14 @@ from runtime.errors import BadInput, FarthingError, StoreError
 from runtime.events import CallError, Entry, Event, Gauge, RunFinished, RunStarted
 from runtime.journal import Journal
 from runtime.ledger import Rule, Subject, counter_key, gauge
-from runtime.messages import Message
-from runtime.plan import Plan, compile_flow
+from runtime.messages import LanguageModel, Message
+from runtime.plan import Plan, PlanNode, compile_flow
 from runtime.providers import SCRIPTED
 from runtime.record import Claimed, RunEnd, RunStart, RunTotals, SessionKey
 from runtime.run.input import shape_input
 from runtime.run.limits import parse_limit
 from runtime.run.schedule import Run
-from runtime.run.services import Assignment, OnDelta, Services, script_beside
+from runtime.run.services import Assignment, Assignments, OnDelta, Services, script_beside
 from runtime.spec import load_flow
 from runtime.usage import Usage
 
@@ -75,7 +75,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
 
     request: RunRequest
     plan: Plan
-    assignments: dict[str, Assignment]
+    assignments: Assignments
     value: Any
     session: SessionKey
     model: str | None
@@ -92,7 +92,7 @@ def prepare(request: RunRequest, services: Services) -> Prepared:
     assignments = _assign(request, plan, services)
     _needs_user(request, plan, assignments)
     partition = _partition(assignments)
-    model = next((str(a.model) for a in assignments.values()), None)
+    model = next((str(given[0].model) for given in assignments.values()), None)
     return Prepared(
         request=request,
         plan=plan,
@@ -283,7 +283,7 @@ class ActiveRun:
         """How the budgets that governed the run stand after it, each once, in plan order."""
         services, session, now = self._services, self.prepared.session, self._services.clock.now()
         rules: dict[tuple[Any, ...], Rule] = {}
-        for given in self.prepared.assignments.values():
+        for given in (first for first, *_ in self.prepared.assignments.values()):
             for rule in given.rules:
                 rules.setdefault((rule.pot, rule.metric, rule.period, rule.limit), rule)
         if not rules:
@@ -302,43 +302,52 @@ class ActiveRun:
         return value if redactor is None else redactor.value(value)
 
 
-def _assign(request: RunRequest, plan: Plan, services: Services) -> dict[str, Assignment]:
-    """A model and the limits that govern it for every node that may call one."""
+def _assign(request: RunRequest, plan: Plan, services: Services) -> Assignments:
+    """The models of every node that may call one, and the limits that govern them."""
     settings = services.settings
     given = tuple(parse_limit(text) for text in request.limits)
     script = request.script or script_beside(request.flow_path)
-    found: dict[str, Assignment] = {}
-    scripted = None
-    for node in plan.reasoners:
-        provider, model = settings.resolve_model(request.model, node.config.model)
-        if provider.name == SCRIPTED:
-            scripted = scripted or services.clients.client(provider, script)
-            client = scripted
-        else:
+    scripted: list[LanguageModel] = []
+
+    def assign(node: PlanNode, wish: str | None) -> Assignment:
+        provider, model = settings.resolve_model(request.model, wish)
+        if provider.name != SCRIPTED:
             client = services.clients.client(provider)
+        else:  # one script for the whole run
+            client = scripted[0] if scripted else services.clients.client(provider, script)
+            scripted[:] = [client]
         rules = (*node.rules, *settings.rules_for(plan.flow_id, provider.name), *given)
-        found[node.id] = Assignment(provider, model, client, rules)
+        return Assignment(provider, model, client, rules)
+
+    found: Assignments = {}
+    for node in plan.reasoners:
+        wishes = [
+            node.config.model,
+            *(getattr(node.config, "fallback_models", ()) if not request.model else ()),
+        ]
+        found[node.id] = tuple(assign(node, wish) for wish in wishes)
     return found
 
 
-def _partition(assignments: dict[str, Assignment]) -> Any:
+def _partition(assignments: Assignments) -> Any:
     """`rehearsal` where every model is scripted. Raises BadInput for a mixture."""
-    kinds = {given.provider.name == SCRIPTED for given in assignments.values()}
+    used = [(name, given) for name, all_given in assignments.items() for given in all_given]
+    kinds = {given.provider.name == SCRIPTED for _, given in used}
     if len(kinds) > 1:
-        real = next(name for name, given in assignments.items() if given.provider.name != SCRIPTED)
+        real, given = next(pair for pair in used if pair[1].provider.name != SCRIPTED)
         raise BadInput(
-            f"Some agents would rehearse and {real!r} would call {assignments[real].model}.",
+            f"Some agents would rehearse and {real!r} would call {given.model}.",
             code="model.mixed",
             remedy="Name a model for all of them with --model, or --model scripted to rehearse them all.",
         )
     return "rehearsal" if kinds == {True} else "real"
 
 
-def _needs_user(request: RunRequest, plan: Plan, assignments: dict[str, Assignment]) -> None:
+def _needs_user(request: RunRequest, plan: Plan, assignments: Assignments) -> None:
     if request.user is not None:
         return
     reason = plan.needs_user()
-    for given in assignments.values():
+    for given in (each for all_given in assignments.values() for each in all_given):
         for rule in given.rules:
             if rule.period not in ("run", "session") and not rule.everyone:
                 reason = reason or f"the budget {rule.name!r} counts {rule.period} use of a user"
