@@ -1,20 +1,19 @@
 """What a flow needs beyond what every flow may do, and what its user has granted.
 
-A flow comes from a stranger. What it needs is gathered as texts, shown once, and granted as a hash: when
-its needs change, the grant no longer fits and it asks again.
+A flow comes from a stranger. What it needs is a set of texts `kind what` (`pot shared:team`), shown once and
+granted as a hash: when its needs change, the grant no longer fits and it asks again. A text must name all
+that matters: a tool with its file, a host with its port, a secret with where it would go.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import msgspec
 
 from runtime.errors import BadSettings, NotGranted
 from runtime.settings.files import mode_of, parse, read_text, toml_string, write_private
@@ -28,42 +27,17 @@ SHOWN_CHARS = 200
 """How much of one need is shown."""
 
 
-class Needs(msgspec.Struct, frozen=True, kw_only=True):
-    """What a flow needs, by kind. Each text must name all that matters: a tool with its file, a host with
-    its port, a secret with where it would go. `known_at` are other paths at which this database has met
-    the flow's id. Order and repeats do not matter."""
-
-    tools: tuple[str, ...] = ()
-    folders: tuple[str, ...] = ()
-    hosts: tuple[str, ...] = ()
-    secrets: tuple[str, ...] = ()
-    pots: tuple[str, ...] = ()
-    namespaces: tuple[str, ...] = ()
-    flows: tuple[str, ...] = ()
-    known_at: tuple[str, ...] = ()
-
-    def __bool__(self) -> bool:
-        return any(getattr(self, kind) for kind in self.__struct_fields__)
-
-    def lines(self) -> tuple[str, ...]:
-        """One line for a person for each need, safe to print."""
-        return tuple(
-            f"{_WORDS[kind]} {printable(need)}"
-            for kind in self.__struct_fields__
-            for need in sorted(set(getattr(self, kind)))
-        )
-
-
-_WORDS = {
-    "tools": "use the tool",
-    "folders": "read files in",
-    "hosts": "reach the host",
-    "secrets": "use the secret",
-    "pots": "spend from the shared pot",
-    "namespaces": "read and write the memory of",
-    "flows": "run the flow outside its folder",
-    "known_at": "go by the id of the flow at",
+KINDS = {
+    "tool": "use the tool",
+    "folder": "read files in",
+    "host": "reach the host",
+    "secret": "use the secret",
+    "pot": "spend from the shared pot",
+    "namespace": "read and write the memory of",
+    "flow": "run, outside its own folder, the flow",
+    "id": "go by the id of the flow at",
 }
+"""The kinds of need and how each reads. `id`: this database knows the flow's id from another path."""
 
 
 class Grant(NamedTuple):
@@ -94,27 +68,35 @@ def printable(text: str) -> str:
     )
 
 
-def needs_hash(flow_id: str, needs: Needs) -> str:
-    """The same for the same flow id and needs, whatever their order, and for nothing else."""
-    content = {kind: sorted(set(getattr(needs, kind))) for kind in needs.__struct_fields__}
-    written = json.dumps(["farthing.needs/1", flow_id, content], sort_keys=True)
+def say_needs(needs: Iterable[str]) -> tuple[str, ...]:
+    """One line for a person for each need, safe to print."""
+    lines = []
+    for need in sorted(set(needs)):
+        kind, _, what = need.partition(" ")
+        lines.append(f"{KINDS[kind]} {printable(what)}" if kind in KINDS else printable(need))
+    return tuple(lines)
+
+
+def needs_hash(needs: Iterable[str]) -> str:
+    """The same for the same needs, whatever their order and repeats, and for nothing else."""
+    written = json.dumps(["farthing.needs/1", sorted(set(needs))])
     return hashlib.sha256(written.encode()).hexdigest()[:HASH_DIGITS]
 
 
 def check_granted(
-    flow_id: str, needs: Needs, grants: Grants, allow: str | None = None, *, bundled: bool = False
+    flow_id: str, needs: Collection[str], grants: Grants, allow: str | None = None, *, bundled: bool = False
 ) -> None:
     """Passes where there are no needs, the flow is `bundled` with Farthing, they were granted, or `allow`
     is their hash. Raises NotGranted that lists them and says how to allow them."""
     if not needs or bundled:
         return
-    wanted = needs_hash(flow_id, needs)
+    wanted = needs_hash(needs)
     if allow is not None and allow.strip().lower() == wanted:
         return
     if grants.has(flow_id, wanted):
         return
-    listed = "; ".join(needs.lines())
-    other = " What you allow with --allow is something else; the flow may have changed." if allow else ""
+    listed = "; ".join(say_needs(needs))
+    other = " What --allow was given is something else; the flow may have changed." if allow else ""
     raise NotGranted(
         f"This flow wants to {listed}.{other}",
         remedy=f"If you trust it, run it with --allow {wanted}.",
@@ -158,9 +140,9 @@ def _broken(path: Path) -> BadSettings:
     return BadSettings(f"The {WHAT} {path} is not one.", remedy="Correct it, or delete it and grant again.")
 
 
-def add_grant(path: Path, flow_id: str, needs: Needs, *, at: datetime, by: str) -> Grant:
+def add_grant(path: Path, flow_id: str, needs: Collection[str], *, at: datetime, by: str) -> Grant:
     """Write down a grant, in place of an earlier one for the same needs. Raises BadSettings."""
-    grant = Grant(flow_id, needs_hash(flow_id, needs), at.isoformat(timespec="seconds"), by, needs.lines())
+    grant = Grant(flow_id, needs_hash(needs), at.isoformat(timespec="seconds"), by, say_needs(needs))
     with _locked(path):
         kept = [each for each in read_grants(path).entries if each[:2] != grant[:2]]
         write_private(path, _written([*kept, grant]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runtime.errors import Problem
@@ -17,7 +18,12 @@ if TYPE_CHECKING:
 _SYNTAX = ("{{", "{%", "{#")
 _PATH = r"\.[A-Za-z_][A-Za-z0-9_]*|\['[^'\\{}]*'\]|\[\"[^\"\\{}]*\"\]"
 _SUBSTITUTION = re.compile(r"\{\{[ \t]*(inputs?)((?:" + _PATH + r")*)[ \t]*\}\}")
+_ALONE = re.compile(r"[ \t]*(inputs?)((?:" + _PATH + r")*)[ \t]*")
 _STEP = re.compile(_PATH)
+
+
+KEPT = 256
+"""How many compiled texts are kept. They depend on nothing but their text, and a run renders one often."""
 
 
 class Compiled(NamedTuple):
@@ -34,6 +40,7 @@ def has_syntax(source: str) -> bool:
     return any(mark in source for mark in _SYNTAX)
 
 
+@lru_cache(maxsize=KEPT)
 def compile_template(source: str, names: frozenset[str], limits: TemplateLimits) -> Compiled:
     """A template's closure, or its problems."""
     if len(source) > limits.text_chars:
@@ -41,6 +48,7 @@ def compile_template(source: str, names: frozenset[str], limits: TemplateLimits)
     return _substitutions(source, names) or _parsed(source, names, limits)
 
 
+@lru_cache(maxsize=KEPT)
 def compile_condition(source: str, names: frozenset[str], limits: TemplateLimits) -> Compiled:
     """A condition's closure, or its problems."""
     if len(source) > limits.text_chars:
@@ -49,7 +57,7 @@ def compile_condition(source: str, names: frozenset[str], limits: TemplateLimits
         return Compiled((_problem("it is empty", "Write a condition such as `input.score > 3`.", 1),))
     if has_syntax(source):
         return Compiled((_problem("a condition is written without braces", "Take {{ }} away.", 1),))
-    return _parsed(source, names, limits, condition=True)
+    return _lookup(source, names) or _parsed(source, names, limits, condition=True)
 
 
 def _problem(message: str, remedy: str, line: int, code: str = "template.invalid") -> Problem:
@@ -73,7 +81,7 @@ def _substitutions(source: str, names: frozenset[str]) -> Compiled | None:
         if root not in names:
             return None
         used.add(f"inputs.{steps[0]}" if root == "inputs" and steps else root)
-        parts.append(_path(root, steps, found[1] + found[2], source.count("\n", 0, found.start()) + 1))
+        parts.append(_path(root, steps, source.count("\n", 0, found.start()) + 1))
         end = found.end()
     parts.append(source[end:])
     plain = [each for each in parts if isinstance(each, str)]
@@ -82,11 +90,21 @@ def _substitutions(source: str, names: frozenset[str]) -> Compiled | None:
     return Compiled(used=frozenset(used), do=_written([each for each in parts if each != ""]))
 
 
+def _lookup(source: str, names: frozenset[str]) -> Compiled | None:
+    """A condition that is one plain path, without Jinja; None where there is more to it."""
+    found = _ALONE.fullmatch(source)
+    if found is None or found[1] not in names:
+        return None
+    root, steps = found[1], [_unquoted(each) for each in _STEP.findall(found[2])]
+    used = f"inputs.{steps[0]}" if root == "inputs" and steps else root
+    return Compiled(used=frozenset({used}), give=_path(root, steps, 1))
+
+
 def _unquoted(step: str) -> str:
     return step[1:] if step.startswith(".") else step[2:-2]
 
 
-def _path(root: str, steps: list[str], path: str, line: int) -> Give:
+def _path(root: str, steps: list[str], line: int) -> Give:
     """Looks one value up. The messages are those of the whole language."""
 
     def give(f: Frame) -> Any:

@@ -360,6 +360,18 @@ def test_condition_refuses(source: str, says: str) -> None:
         Condition(source).test(VALUES)
 
 
+def test_simple_condition_gives_the_same_as_the_whole_language() -> None:
+    for source in ("input.n", "inputs['the-notes']", " input ", "input.nme", "inputs.x.y"):
+        outcomes = []
+        for written in (source, f"({source})"):
+            try:
+                outcomes.append(Condition(written).value(VALUES))
+            except TemplateFailure as failure:
+                outcomes.append(str(failure))
+        assert outcomes[0] == outcomes[1]
+        assert Condition(source).variables() == Condition(f"({source})").variables()
+
+
 def test_both_ways_of_compiling_give_the_same() -> None:
     for source in (
         "{{ input.name }}",

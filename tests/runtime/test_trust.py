@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from runtime.errors import BadSettings, NotGranted
 from runtime.trust import (
+    KINDS,
     Grants,
-    Needs,
     add_grant,
     check_granted,
     grants_path,
@@ -22,15 +22,15 @@ from runtime.trust import (
     printable,
     read_grants,
     revoke_grants,
+    say_needs,
 )
 
 AT = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
-NEEDS = Needs(tools=("weather (tools.py)",), hosts=("api.weather.example:443",), secrets=("WX → weather",))
+NEEDS = ("tool weather (tools.py)", "host api.weather.example:443", "secret WX → weather")
 
 
 def test_no_needs_need_no_grant() -> None:
-    check_granted("f1", Needs(), Grants())
-    assert not Needs()
+    check_granted("f1", (), Grants())
 
 
 def test_needs_are_refused_with_the_exact_way_to_allow_them() -> None:
@@ -45,17 +45,15 @@ def test_needs_are_refused_with_the_exact_way_to_allow_them() -> None:
         "use the secret WX",
     ):
         assert line in refusal.message
-    assert refusal.remedy == f"If you trust it, run it with --allow {needs_hash('f1', NEEDS)}."
+    assert refusal.remedy == f"If you trust it, run it with --allow {needs_hash(NEEDS)}."
     check_granted("f1", NEEDS, Grants(), (refusal.remedy or "").split()[-1].rstrip("."))
 
 
-def test_allow_fits_only_these_needs_of_this_flow() -> None:
-    allow = needs_hash("f1", NEEDS)
+def test_allow_fits_only_these_needs() -> None:
+    allow = needs_hash(NEEDS)
     check_granted("f1", NEEDS, Grants(), f" {allow.upper()} ")
     with pytest.raises(NotGranted, match="something else"):
-        check_granted("f2", NEEDS, Grants(), allow)
-    with pytest.raises(NotGranted, match="something else"):
-        check_granted("f1", Needs(tools=("other",)), Grants(), allow)
+        check_granted("f1", ("tool other",), Grants(), allow)
     with pytest.raises(NotGranted):
         check_granted("f1", NEEDS, Grants(), allow[:20])
 
@@ -70,15 +68,17 @@ def test_grant_is_written_read_and_taken_back(tmp_path: Path) -> None:
     assert not path.exists()
     grant = add_grant(path, "f1", NEEDS, at=AT, by="local")
     add_grant(path, "f1", NEEDS, at=AT, by="local")
-    add_grant(path, 'f"2\\\n', Needs(pots=("shared:team",)), at=AT, by="local")
+    add_grant(path, 'f"2\\\n', ("pot shared:team",), at=AT, by="local")
     grants = read_grants(path)
     assert len(grants.entries) == 2
     assert grants.entries[0] == grant
     assert grant.at == "2026-01-05T09:00:00+00:00"
     check_granted("f1", NEEDS, grants)
-    check_granted('f"2\\\n', Needs(pots=("shared:team",)), grants)
+    check_granted('f"2\\\n', ("pot shared:team",), grants)
     with pytest.raises(NotGranted):
-        check_granted("f1", Needs(tools=NEEDS.tools, hosts=(*NEEDS.hosts, "evil.example")), grants)
+        check_granted("f1", (*NEEDS, "host evil.example"), grants)
+    with pytest.raises(NotGranted):
+        check_granted("f2", NEEDS, grants)
     assert revoke_grants(path, "f1") == 1
     assert revoke_grants(path, "f1") == 0
     with pytest.raises(NotGranted):
@@ -143,28 +143,25 @@ def test_grants_given_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
 
 
 def test_needs_of_strangers_are_printed_safely() -> None:
-    (line,) = Needs(tools=("nice\x1b[2J\u202egnp.exe\n" + "x" * 500,)).lines()
+    (line,) = say_needs(["tool nice\x1b[2J\u202egnp.exe\n" + "x" * 500])
     assert line.isprintable()
     assert len(line) < 300
+    assert say_needs(["oddity\n"]) == ("oddity\\n",)
     assert printable("größe → 漢") == "größe → 漢"
 
 
-TEXTS = st.lists(st.text(max_size=5), max_size=3).map(tuple)
-ANY_NEEDS = st.builds(Needs, tools=TEXTS, folders=TEXTS, hosts=TEXTS, secrets=TEXTS, pots=TEXTS, flows=TEXTS)
+def test_every_kind_of_need_reads_as_a_sentence() -> None:
+    assert say_needs(f"{kind} X" for kind in KINDS) == tuple(f"{KINDS[kind]} X" for kind in sorted(KINDS))
 
 
-@given(st.text(max_size=5), ANY_NEEDS)
-def test_hash_does_not_depend_on_order_or_repeats(flow_id: str, needs: Needs) -> None:
-    shuffled = Needs(
-        **{kind: (*getattr(needs, kind)[::-1], *getattr(needs, kind)) for kind in needs.__struct_fields__}
-    )
-    assert needs_hash(flow_id, needs) == needs_hash(flow_id, shuffled)
+TEXTS = st.lists(st.text(max_size=5), max_size=4)
 
 
-@given(st.text(max_size=3), ANY_NEEDS, st.text(max_size=3), ANY_NEEDS)
-def test_hash_differs_where_anything_differs(one: str, needs: Needs, two: str, others: Needs) -> None:
-    def content(flow_id: str, each: Needs) -> tuple[object, ...]:
-        return (flow_id, *(frozenset(getattr(each, kind)) for kind in each.__struct_fields__))
+@given(TEXTS)
+def test_hash_does_not_depend_on_order_or_repeats(needs: list[str]) -> None:
+    assert needs_hash(needs) == needs_hash([*needs[::-1], *needs])
 
-    same = content(one, needs) == content(two, others)
-    assert (needs_hash(one, needs) == needs_hash(two, others)) == same
+
+@given(TEXTS, TEXTS)
+def test_hash_differs_where_anything_differs(needs: list[str], others: list[str]) -> None:
+    assert (needs_hash(needs) == needs_hash(others)) == (set(needs) == set(others))
