@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -13,6 +13,9 @@ from runtime.cli.files import read_flow
 from runtime.cli.plain import one_line
 from runtime.cli.streams import coloured, paint, result_json, write
 from runtime.errors import BadFlow, FarthingError, Problem
+
+if TYPE_CHECKING:
+    from runtime.trust import Needs
 
 
 class Checked(NamedTuple):
@@ -73,8 +76,20 @@ def check(given: str) -> Checked:
     except FarthingError as error:
         problem = Problem(error.code, error.message, error.remedy or "")
         return Checked(given, None, None, None, (), None, (problem,))
-    allow = needs_hash(plan.needs) if plan.needs else None
-    return Checked(given, plan.flow_id, plan.name, plan.hash, plan.needs, allow, plan.warnings)
+    needs = sorted_needs(plan.needs)
+    allow = needs_hash(plan.flow_id, needs) if needs else None
+    return Checked(given, plan.flow_id, plan.name, plan.hash, needs.lines(), allow, plan.warnings)
+
+
+def sorted_needs(needs: tuple[str, ...]) -> Needs:
+    """A plan's needs (`pot shared:x`, `namespace y`) by their kinds."""
+    from runtime.trust import Needs
+
+    kinds: dict[str, list[str]] = {"pot": [], "namespace": []}
+    for need in needs:
+        kind, _, name = need.partition(" ")
+        kinds[kind].append(name)
+    return Needs(pots=tuple(kinds["pot"]), namespaces=tuple(kinds["namespace"]))
 
 
 def _json(checked: Checked) -> dict[str, Any]:
@@ -102,6 +117,6 @@ def _lines(checked: Checked) -> list[str]:
     for problem in checked.problems:
         lines += problem_lines(problem, on=on)
     if checked.needs:
-        lines.append("  needs: " + ", ".join(one_line(need) for need in checked.needs))
-        lines.append(f"  allow once with: --allow {checked.needs_hash}")
+        lines += [f"  wants to {one_line(need)}" for need in checked.needs]
+        lines.append(f"  grant it with: run --allow {checked.needs_hash}")
     return lines
