@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
+import keyring
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from keyring.backend import KeyringBackend
+from keyring.errors import KeyringLocked
 
 from runtime.errors import BadSettings, FarthingError, NotFound
 from runtime.providers import Price
@@ -382,8 +390,6 @@ def test_tool_files_lie_beside_the_settings(tmp_path: Path) -> None:
 
 
 def test_loading_without_a_file_imports_no_validation(tmp_path: Path) -> None:
-    import subprocess
-
     code = (
         "import sys; from pathlib import Path; from runtime.settings import load_settings;"
         f"load_settings({{'FARTHING_CONFIG': {str(tmp_path / 'no.toml')!r}, 'FARTHING_DB': 'x.db'}});"
@@ -391,3 +397,111 @@ def test_loading_without_a_file_imports_no_validation(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+class _Ring(KeyringBackend):
+    """A keyring in memory; `broken` makes it refuse, as a locked one does."""
+
+    priority = 1
+
+    def __init__(self) -> None:
+        self.held: dict[tuple[str, str], str] = {}
+        self.broken = False
+
+    def get_password(self, service: str, username: str) -> str | None:
+        if self.broken:
+            raise KeyringLocked("locked")
+        return self.held.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        if self.broken:
+            raise KeyringLocked("locked")
+        self.held[service, username] = password
+
+
+@pytest.fixture
+def ring() -> Iterator[_Ring]:
+    before = keyring.get_keyring()
+    made = _Ring()
+    keyring.set_keyring(made)
+    yield made
+    keyring.set_keyring(before)
+
+
+def test_key_goes_to_the_keyring_where_there_is_one(tmp_path: Path, ring: _Ring) -> None:
+    settings = _load(tmp_path)
+    write_key(settings.keys, "openai", "sk-in-file", use_keyring=False)
+    assert write_key(settings.keys, "openai", "sk-in-ring") is KeyPlace.KEYRING
+    assert ring.held == {("farthing", "openai"): "sk-in-ring"}
+    assert "sk-" not in settings.keys.read_text()
+    provider = _load(tmp_path).providers["openai"]
+    assert (provider.key, provider.key_from) == ("sk-in-ring", "keyring")
+    assert "sk-in-ring" in _load(tmp_path).secrets_values().values()
+    assert _load(tmp_path, OPENAI_API_KEY="sk-env").providers["openai"].key == "sk-env"
+
+
+def test_locked_keyring_is_no_crash(tmp_path: Path, ring: _Ring) -> None:
+    settings = _load(tmp_path)
+    write_key(settings.keys, "openai", "sk-in-ring")
+    ring.broken = True
+    assert not _load(tmp_path).usable("openai")
+    assert write_key(settings.keys, "gemini", "g-1") is KeyPlace.FILE
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from(
+                [
+                    "[providers.x]",
+                    "[[budget]]",
+                    "[secrets.s]",
+                    "[tools]",
+                    "[display]",
+                    "[providers.openai.prices.m]",
+                ]
+            ),
+            st.builds(
+                "{} = {}".format,
+                st.sampled_from(
+                    ["name", "limit", "base_url", "window", "value", "env", "files", "input", "times", "key"]
+                ),
+                st.sampled_from(
+                    [
+                        "1",
+                        "-1",
+                        "1e400",
+                        "nan",
+                        "0.1",
+                        "'x'",
+                        "'none'",
+                        "true",
+                        "[]",
+                        "['a']",
+                        "{secret = 's'}",
+                        "''",
+                        "'http://h'",
+                        "1979-05-27",
+                        "'\\ud800'",
+                        '"\\n"',
+                        "9" * 400,
+                    ]
+                ),
+            ),
+            st.text(max_size=12),
+        ),
+        max_size=6,
+    )
+)
+def test_any_settings_file_is_read_or_refused_in_words(lines: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        config = Path(folder) / "config.toml"
+        config.write_text("\n".join(lines), encoding="utf-8", errors="replace")
+        try:
+            loaded = load_settings({"FARTHING_CONFIG": str(config), "FARTHING_DB": "x.db"})
+        except BadSettings as refused:
+            assert refused.remedy
+            assert str(config) in refused.message or "[providers." in refused.message
+        else:
+            assert loaded.rules_for("f", "openai") is not None
