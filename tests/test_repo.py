@@ -77,7 +77,8 @@ def test_every_module_says_what_lives_in_it() -> None:
 SOMEBODYS_FOLDER = re.compile(r"(?<![\w.~/}$*-])/(?:home|root|Users|work)/[\w.]+")
 URL = re.compile(r"\b(?:https?|file|ssh)://[^\s\"'`<>)\]}|\\]*")
 HOSTS = {
-    "api.openai.com", "openai.azure.com", "hooks.slack", "api.anthropic.com", "generativelanguage.googleapis.com", "openrouter.ai",
+    "api.openai.com", "openai.azure.com", "api.anthropic.com", "generativelanguage.googleapis.com",
+    "openrouter.ai", "hooks.slack",
     "json-schema.org", "keepachangelog.com", "semver.org", "www.apache.org",
 }  # fmt: skip
 FOR_EXAMPLES = ("example", "example.com", "example.org", "example.net", "test", "invalid")
@@ -98,7 +99,7 @@ def hosts(page: str) -> set[str]:
 
 
 def is_meant(host: str) -> bool:
-    """Whether an address may stand in the repository: it is on no public network, or at a host named above."""
+    """Whether an address may stand in the repository: on no public network, or at a host named above."""
     if "." not in host or any(("." + host).endswith("." + end) for end in (*HOSTS, *FOR_EXAMPLES)):
         return True
     try:
