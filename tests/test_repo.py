@@ -79,7 +79,7 @@ URL = re.compile(r"\b(?:https?|file|ssh)://[^\s\"'`<>)\]}|\\]*")
 HOSTS = {
     "api.openai.com", "openai.azure.com", "api.anthropic.com", "generativelanguage.googleapis.com",
     "openrouter.ai", "hooks.slack",
-    "json-schema.org", "keepachangelog.com", "semver.org", "www.apache.org",
+    "json-schema.org", "keepachangelog.com", "semver.org", "www.apache.org", "www.w3.org",
 }  # fmt: skip
 FOR_EXAMPLES = ("example", "example.com", "example.org", "example.net", "test", "invalid")
 """Names that are kept for examples and tests: RFC 2606."""
@@ -113,8 +113,17 @@ def test_no_file_names_somebodys_machine() -> None:
     assert not {inside: hits for inside, hits in found.items() if hits}
 
 
+def own_words(path: Path) -> str:
+    """A file's text without what others wrote into it: built assets quote the libraries that they are built
+    from, a lock of npm where each package asks for money. Where a package lies is ours not to name."""
+    page = text(path) or ""
+    if name(path).startswith("studio/static/"):
+        return ""
+    return re.sub(r'"url": "[^"]*"', "", page) if path.name == "package-lock.json" else page
+
+
 def test_no_file_names_an_unknown_host() -> None:
-    found = {name(path): {h for h in hosts(text(path) or "") if not is_meant(h)} for path in files()}
+    found = {name(path): {h for h in hosts(own_words(path)) if not is_meant(h)} for path in files()}
     assert not {inside: hits for inside, hits in found.items() if hits}
 
 
