@@ -69,6 +69,10 @@ class ScriptedError(_Strict):
         return kind
 
 
+OF_A_STEP = frozenset({"main", "thought", "action", "repair"})
+"""The purposes that a reply which names none answers: the calls that an agent's steps are made of."""
+
+
 class ScriptedReply(_Strict):
     """One answer, used once in a run."""
 
@@ -88,7 +92,7 @@ class ScriptedReply(_Strict):
     """The call fails with this instead."""
     when: str | None = Field(None, alias="if")
     """A regular expression that must be found in the newest user message; absent: always fits."""
-    purpose: Purpose = "main"
+    purpose: Purpose | None = None
     """Which kind of call it answers."""
 
     @field_validator("cost", mode="before")
@@ -113,7 +117,8 @@ class ScriptedReply(_Strict):
 
     def fits(self, purpose: str, asked: str) -> bool:
         """Whether it answers a call of this purpose after this user message."""
-        return self.purpose == purpose and (self.when is None or re.search(self.when, asked) is not None)
+        wanted = purpose in OF_A_STEP if self.purpose is None else purpose == self.purpose
+        return wanted and (self.when is None or re.search(self.when, asked) is not None)
 
     @property
     def says_usage(self) -> bool:
