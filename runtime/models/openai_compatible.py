@@ -13,7 +13,7 @@ from runtime.errors import ModelFailure
 from runtime.messages import OnDelta, Reply, Request
 from runtime.models.failures import failure, no_key, status_failure
 from runtime.models.receive import Receiver
-from runtime.models.wire import output_limit_field, request_body
+from runtime.models.wire import completions_url, output_limit_field, request_body
 from runtime.providers import Provider
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class OpenAICompatible:
     def __init__(self, provider: Provider, clock: Clock) -> None:
         self._provider = provider
         self._clock = clock
+        self._url = completions_url(provider.base_url)
         self._limit_field = output_limit_field(provider.base_url)
         self._client: openai.AsyncOpenAI | None = None
 
@@ -81,9 +82,9 @@ class OpenAICompatible:
         from runtime.models import sdk
 
         try:
-            response = await sdk.post(client, body)
+            response = await sdk.post(client, self._url, body)
             try:
-                return await receiver.receive(response, bound)
+                return await receiver.receive(response, sdk.headers_of(response), bound)
             finally:
                 await response.aclose()
         except sdk.Declined as no:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
@@ -47,10 +47,10 @@ class Receiver:
         collector = self._collector
         return collector.partial if collector is not None and collector.said_something else None
 
-    async def receive(self, response: Response, bound: asyncio.Timeout) -> Reply:
+    async def receive(self, response: Response, headers: Mapping[str, str], bound: asyncio.Timeout) -> Reply:
         """Read, put together and judge the answer; `bound` is drawn in once the end mark has come."""
-        self._context = self._context._replace(headers=response.headers)
-        if "text/event-stream" in response.headers.get("content-type", ""):
+        self._context = self._context._replace(headers=headers)
+        if "text/event-stream" in headers.get("content-type", ""):
             self._collector = Collector(self._context, self._on_delta or _unheard)
             await self._collect(response, self._collector, bound)
             return self.streamed()

@@ -78,13 +78,14 @@ def open_client(provider: Provider, *, loopback: bool) -> openai.AsyncOpenAI:
     return client
 
 
-async def post(client: openai.AsyncOpenAI, body: bytes) -> Response:
+async def post(client: openai.AsyncOpenAI, url: str, body: bytes) -> Response:
     """Send a chat-completions body; the answer's body is still to be read and the response to be closed.
 
+    `url` is absolute: the SDK takes longer to complete a relative one than to send the request.
     Raises Declined, or one of SendFailed.
     """
     answer: Any = await client.post(
-        "/chat/completions", cast_to=Response, content=body, stream=True, stream_cls=openai.AsyncStream[Any]
+        url, cast_to=Response, content=body, stream=True, stream_cls=openai.AsyncStream[Any]
     )
     return cast("Response", answer)
 
@@ -99,7 +100,12 @@ async def _decline(response: Response) -> None:
             body += chunk
             if len(body) >= MAX_ERROR_BYTES:
                 break
-    raise Declined(response.status_code, response.headers, bytes(body[:MAX_ERROR_BYTES]))
+    raise Declined(response.status_code, headers_of(response), bytes(body[:MAX_ERROR_BYTES]))
+
+
+def headers_of(response: Response) -> dict[str, str]:
+    """The answer's headers by lower-case name; a plain dict is many times cheaper to ask than the SDK's."""
+    return {name.lower().decode("latin-1"): value.decode("latin-1") for name, value in response.headers.raw}
 
 
 def never_sent(error: BaseException) -> bool:

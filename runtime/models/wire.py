@@ -25,6 +25,13 @@ def output_limit_field(base_url: str) -> str:
     return "max_completion_tokens" if own else "max_tokens"
 
 
+def completions_url(base_url: str) -> str:
+    """Where to post: `/chat/completions` at the end of the base URL's path; its query stays (Azure has
+    its `api-version` there)."""
+    parts = urlsplit(base_url)
+    return parts._replace(path=parts.path.rstrip("/") + "/chat/completions", fragment="").geturl()
+
+
 def request_body(request: Request, *, stream: bool, limit_field: str = "max_tokens") -> bytes:
     """The body to post. The messages' bytes are computed once each and only joined here."""
     head = b'{"model":%s,"messages":[%s]' % (

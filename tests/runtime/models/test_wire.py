@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.messages import Message, Request, ToolCall
-from runtime.models.wire import output_limit_field, request_body
+from runtime.models.wire import completions_url, output_limit_field, request_body
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=40)
 CALLS = st.lists(st.builds(ToolCall, TEXT, TEXT, TEXT), max_size=2).map(tuple)
@@ -54,6 +54,18 @@ def test_wire_names_the_output_limit_as_the_host_does(url: str, field: str) -> N
     assert output_limit_field(url) == field
     request = Request(model="m", messages=(), max_output_tokens=7)
     assert json.loads(request_body(request, stream=False, limit_field=field))[field] == 7
+
+
+@pytest.mark.parametrize(
+    ("base_url", "url"),
+    [
+        ("https://api.openai.com/v1", "https://api.openai.com/v1/chat/completions"),
+        ("http://127.0.0.1:8080/", "http://127.0.0.1:8080/chat/completions"),
+        ("https://x.example/d?api-version=1", "https://x.example/d/chat/completions?api-version=1"),
+    ],
+)
+def test_wire_keeps_the_query_of_a_base_url(base_url: str, url: str) -> None:
+    assert completions_url(base_url) == url
 
 
 @pytest.mark.parametrize(
