@@ -136,8 +136,9 @@ def _parsed(
 ) -> Compiled:
     from jinja2 import Environment, TemplateSyntaxError, nodes
 
-    from runtime.template.expressions import Expressions, Trouble
+    from runtime.template.expressions import Expressions
     from runtime.template.statements import Statements
+    from runtime.template.trouble import Trouble
 
     environment = Environment(keep_trailing_newline=True, trim_blocks=True, lstrip_blocks=True, cache_size=0)
     try:

@@ -8,20 +8,18 @@ counted.
 from __future__ import annotations
 
 import difflib
-import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from jinja2 import nodes
 
-from runtime.template.filters import FILTERS, METHODS, TESTS
-from runtime.template.limits import Missing, TemplateLimits, Wrong
+from runtime.template.calls import Calls
+from runtime.template.limits import TemplateLimits, Wrong
 from runtime.template.scope import Frame, Give
+from runtime.template.trouble import Trouble, written
 from runtime.template.values import arithmetic, contains, equal, item, less, negative, not_there, part, text
 
-LONGEST_PATH = 80
-"""How much of what a template wrote is repeated in a message."""
 _SIGNS: dict[type[nodes.Node], str] = {
     nodes.Add: "+",
     nodes.Sub: "-",
@@ -43,16 +41,6 @@ _COMPARE: dict[str, Callable[..., bool]] = {
 }
 
 
-class Trouble(Exception):
-    """Something that the language does not have, found while compiling."""
-
-    def __init__(self, message: str, remedy: str, line: int) -> None:
-        super().__init__(message)
-        self.message = message
-        self.remedy = remedy
-        self.line = line
-
-
 class Expressions:
     """Compiles expressions. `used` gathers the inputs that are named, `local` the names that are set."""
 
@@ -61,6 +49,7 @@ class Expressions:
         self.local = local
         self.limits = limits
         self.used: set[str] = set()
+        self.calls = Calls(self.give, local)
         self._depth = 0
         self._by_node: dict[type[nodes.Node], Callable[[Any], Give]] = {
             nodes.Const: self._const,
@@ -79,9 +68,9 @@ class Expressions:
             nodes.Pos: lambda node: self.give(node.node),
             nodes.Compare: self._compare,
             nodes.Concat: self._concat,
-            nodes.Filter: self._filter,
-            nodes.Test: self._test,
-            nodes.Call: self._call,
+            nodes.Filter: self.calls.filter,
+            nodes.Test: self.calls.test,
+            nodes.Call: self.calls.call,
         }
 
     def give(self, node: nodes.Node) -> Give:
@@ -240,136 +229,3 @@ class Expressions:
             return "".join(texts)
 
         return give
-
-    def _call(self, node: nodes.Call) -> Give:
-        target = node.node
-        if isinstance(target, nodes.Getattr) and target.attr in METHODS:
-            return self._apply(METHODS[target.attr], self.give(target.node), node)
-        if isinstance(target, nodes.Name) and target.name == "range" and "range" not in self.local:
-            return self._range(node)
-        raise Trouble(
-            f"{written(target)}(…) is not available in a template",
-            "Use a filter: {{ value|name }}.",
-            node.lineno,
-        )
-
-    def _range(self, node: nodes.Call) -> Give:
-        bounds = [self.give(each) for each in node.args]
-        if not 1 <= len(bounds) <= 3 or node.kwargs or node.dyn_args or node.dyn_kwargs:
-            raise Trouble("range takes one to three whole numbers", "Write range(3).", node.lineno)
-
-        def give(f: Frame) -> list[int]:
-            numbers = [each(f) for each in bounds]
-            if not all(isinstance(each, int) for each in numbers) or numbers[2:] == [0]:
-                raise Wrong("range takes one to three whole numbers, the step not 0")
-            try:
-                size = len(range(*numbers))
-            except OverflowError:
-                size = f.meter.limits.steps
-            f.meter.spend(1 + size)
-            return list(range(*numbers))
-
-        return give
-
-    def filtered(self, node: nodes.Filter, value: Give) -> Give:
-        """A filter applied to what `value` gives."""
-        if node.name in ("default", "d"):
-            return self._default(node, value)
-        if node.name not in FILTERS:
-            raise unknown("filter", node.name, [*FILTERS, "default"], node.lineno)
-        return self._apply(node.name, value, node)
-
-    def _filter(self, node: nodes.Filter) -> Give:
-        if node.node is None:
-            raise Trouble("a filter without a value", "Write {{ value|filter }}.", node.lineno)
-        return self.filtered(node, self.give(node.node))
-
-    def _apply(self, name: str, value: Give, node: Any) -> Give:
-        function = FILTERS[name]
-        args, kwargs = self._arguments(f"the filter {name}", function, node)
-        if not args and not kwargs:
-            return lambda f: function(f.meter, value(f))
-        return lambda f: function(
-            f.meter, value(f), *[each(f) for each in args], **{key: each(f) for key, each in kwargs}
-        )
-
-    def _default(self, node: nodes.Filter, value: Give) -> Give:
-        """`default(other, boolean=false)`: other where the value is missing; with true also where it is
-        null, empty, 0 or false."""
-        args, kwargs = self._arguments("the filter default", _default_shape, node)
-        other = args[0] if args else dict(kwargs).get("other", lambda f: "")
-        also_false = args[1] if len(args) > 1 else dict(kwargs).get("boolean", lambda f: False)
-
-        def give(f: Frame) -> Any:
-            try:
-                found = value(f)
-            except Missing:
-                return other(f)
-            return found if found or not also_false(f) else other(f)
-
-        return give
-
-    def _test(self, node: nodes.Test) -> Give:
-        value = self.give(node.node)
-        if node.name in ("defined", "undefined"):
-            return _defined(value, node.name == "defined")
-        function = TESTS.get(node.name)
-        if function is None:
-            raise unknown("test", node.name, [*TESTS, "defined", "undefined"], node.lineno)
-        args, kwargs = self._arguments(f"the test {node.name}", function, node)
-        return lambda f: function(
-            f.meter, value(f), *[each(f) for each in args], **{key: each(f) for key, each in kwargs}
-        )
-
-    def _arguments(
-        self, what: str, function: Callable[..., Any], node: Any
-    ) -> tuple[list[Give], list[tuple[str, Give]]]:
-        """The compiled arguments, checked against what the function takes."""
-        if node.dyn_args or node.dyn_kwargs:
-            raise Trouble("* and ** are not available in a template", "Write the arguments out.", node.lineno)
-        args = [self.give(each) for each in node.args]
-        kwargs = [(each.key, self.give(each.value)) for each in node.kwargs]
-        try:
-            inspect.signature(function).bind(None, None, *args, **dict(kwargs))
-        except TypeError as error:
-            raise Trouble(f"{what}: {error}", "Correct its arguments.", node.lineno) from None
-        return args, kwargs
-
-
-def _default_shape(_meter: Any, _value: Any, other: Any = "", boolean: Any = False) -> None:
-    """What `default` takes."""
-
-
-def _defined(value: Give, wanted: bool) -> Give:
-    def give(f: Frame) -> bool:
-        try:
-            value(f)
-        except Missing:
-            return not wanted
-        return wanted
-
-    return give
-
-
-def unknown(what: str, name: str, known: list[str], line: int) -> Trouble:
-    """A filter or test that does not exist, with the nearest that does."""
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f"Did you mean {close[0]}?" if close else f"There are: {', '.join(sorted(known))}."
-    return Trouble(f"there is no {what} called {name[:LONGEST_PATH]!r}", hint, line)
-
-
-def written(node: nodes.Node) -> str:
-    """About how the template wrote an expression, for messages."""
-    parts: list[str] = []
-    while len(parts) < LONGEST_PATH:
-        if isinstance(node, nodes.Getattr):
-            parts.append(f".{node.attr}")
-            node = node.node
-        elif isinstance(node, nodes.Getitem):
-            key = repr(node.arg.value) if isinstance(node.arg, nodes.Const) else "…"
-            parts.append(f"[{key}]")
-            node = node.node
-        else:
-            parts.append(node.name if isinstance(node, nodes.Name) else "(…)")
-            break
-    return "".join(reversed(parts))[:LONGEST_PATH]

@@ -7,9 +7,10 @@ from typing import Any
 
 from jinja2 import nodes
 
-from runtime.template.expressions import Expressions, Trouble
+from runtime.template.expressions import Expressions
 from runtime.template.limits import Wrong
 from runtime.template.scope import Do, Frame, Give
+from runtime.template.trouble import Trouble
 from runtime.template.values import items, kind_of, text
 
 TAGS = {
@@ -169,7 +170,7 @@ class Statements:
         """The filters of `{% set x|upper|trim %}`, innermost first."""
         if isinstance(node.node, nodes.Filter):
             value = self._filters(node.node, value)
-        return self._expressions.filtered(node, value)
+        return self._expressions.calls.filtered(node, value)
 
     def _target(self, node: nodes.Node) -> Callable[[Frame, Any], None]:
         """What binds a value to a name, or a list to several."""

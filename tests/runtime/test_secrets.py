@@ -32,7 +32,7 @@ CREDENTIALS = [
     ("GitHub token", "github" + "_pat_" + MIXED * 2),
     ("GitLab token", "gl" + "pat-" + MIXED[:20]),
     ("Slack token", "xo" + "xb-" + "123456789012-" + MIXED),
-    ("Slack webhook", "https://hooks.slack" + ".com/services/T0AB12CDE/B0AB12CDE/" + MIXED),
+    ("Slack webhook", "hooks.slack" + ".com/services/T0AB12CDE/B0AB12CDE/" + MIXED),
     ("Stripe key", "sk" + "_live_" + MIXED),
     ("Stripe key", "(rk" + "_test_" + MIXED + ")"),
     ("SendGrid key", "S" + "G." + MIXED[:22] + "." + MIXED),

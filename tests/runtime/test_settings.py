@@ -6,48 +6,21 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
-import keyring
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from keyring.backend import KeyringBackend
-from keyring.errors import KeyringLocked
 
-from runtime.errors import BadSettings, FarthingError, NotFound
-from runtime.providers import Price
-from runtime.settings import KeyPlace, Settings, config_path, database_path, load_settings, write_key
+from runtime.errors import BadSettings, NotFound
+from runtime.settings import config_path, database_path, load_settings
 from runtime.usage import NANO
-
-
-def _load(tmp_path: Path, text: str | None = None, folder_text: str | None = None, **env: str) -> Settings:
-    config = tmp_path / "config" / "config.toml"
-    config.parent.mkdir(exist_ok=True)
-    if text is not None:
-        config.write_text(text, encoding="utf-8")
-        config.chmod(0o600)
-    folder = None
-    if folder_text is not None:
-        folder = tmp_path / "flow"
-        folder.mkdir(exist_ok=True)
-        (folder / "farthing.toml").write_text(folder_text, encoding="utf-8")
-    env = {"FARTHING_CONFIG": str(config), "FARTHING_DB": str(tmp_path / "data" / "farthing.db"), **env}
-    return load_settings(env, folder=folder)
-
-
-def _refusal(tmp_path: Path, text: str | None = None, folder_text: str | None = None, **env: str) -> str:
-    with pytest.raises(BadSettings) as caught:
-        _load(tmp_path, text, folder_text, **env)
-    assert caught.value.remedy
-    assert caught.value.exit_code == 2
-    return str(caught.value)
+from tests.runtime.settings_files import load, refusal
 
 
 def test_settings_without_file_rehearse_under_the_built_in_budget(tmp_path: Path) -> None:
-    settings = _load(tmp_path)
+    settings = load(tmp_path)
     assert not settings.exists
     assert str(settings.resolve_model().model) == "scripted:rehearsal"
     assert [rule.name for rule in settings.rules_for("flow", "openai")] == ["default-daily"]
@@ -62,6 +35,7 @@ def test_settings_paths_come_from_flag_then_variable_then_platform(tmp_path: Pat
     assert config_path(env).parts[-2:] == ("farthing", "config.toml")
 
 
+@pytest.mark.promise("MOD-7")
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -97,7 +71,7 @@ def test_settings_paths_come_from_flag_then_variable_then_platform(tmp_path: Pat
     ],
 )
 def test_settings_refuse_with_place_and_reason(tmp_path: Path, text: str, says: str) -> None:
-    message = _refusal(tmp_path, text)
+    message = refusal(tmp_path, text)
     assert says in message
     assert "sk-literal" not in message
 
@@ -120,110 +94,6 @@ def test_settings_file_with_byte_order_mark_is_read(tmp_path: Path) -> None:
     assert load_settings({"FARTHING_CONFIG": str(config)}).default_model == "ollama:x"
 
 
-MODELS = """
-default_model = "openai:config-model"
-[providers.openai]
-key_env = "MY_KEY"
-[providers.mine]
-base_url = "http://10.0.0.1/v1"
-default_model = "big"
-"""
-
-
-@pytest.mark.parametrize(
-    ("flag", "variable", "flow", "folder", "chosen"),
-    [
-        ("mine:flag", "mine:variable", "mine:flow", "mine:folder", "mine:flag"),
-        (None, "mine:variable", "mine:flow", "mine:folder", "mine:variable"),
-        (None, None, "mine:flow", "mine:folder", "mine:flow"),
-        (None, None, None, "mine:folder", "mine:folder"),
-        (None, None, None, None, "openai:config-model"),
-        ("mine", None, None, None, "mine:big"),
-        ("scripted", None, "mine:flow", None, "scripted:rehearsal"),
-        ("ollama:qwen3:8b", None, None, None, "ollama:qwen3:8b"),
-    ],
-)
-def test_resolve_model_follows_the_order(
-    tmp_path: Path,
-    flag: str | None,
-    variable: str | None,
-    flow: str | None,
-    folder: str | None,
-    chosen: str,
-) -> None:
-    env = {"MY_KEY": "sk-1", **({"FARTHING_MODEL": variable} if variable else {})}
-    beside = f"default_model = '{folder}'" if folder else None
-    settings = _load(tmp_path, MODELS, beside, **env)
-    provider, model = settings.resolve_model(flag, flow)
-    assert str(model) == chosen
-    assert provider.name == model.provider
-
-
-@pytest.mark.parametrize(
-    ("flag", "code", "says"),
-    [
-        ("openai:gpt", "model.not_configured", "Set MY_KEY"),
-        ("anthropic:x", "model.not_configured", "Set ANTHROPIC_API_KEY"),
-        ("ollama", "model.not_named", "ollama:NAME"),
-        ("gpt-4.1", "model.unknown_provider", "mine:gpt-4.1"),
-        ("qwen3:8b", "model.unknown_provider", "ollama:qwen3:8b"),
-        ("env:x", "model.unknown_provider", "no provider called 'env'"),
-    ],
-)
-def test_resolve_model_never_rehearses_a_named_model(tmp_path: Path, flag: str, code: str, says: str) -> None:
-    settings = _load(tmp_path, MODELS)
-    for how in ({"flag": flag}, {"flow_model": flag}):
-        with pytest.raises(BadSettings) as caught:
-            settings.resolve_model(**how)
-        assert caught.value.code == code
-        assert caught.value.exit_code == 2
-        assert says in str(caught.value)
-        if code != "model.not_named":
-            assert "--model scripted" in str(caught.value)
-
-
-def test_environment_points_everything_at_one_endpoint(tmp_path: Path) -> None:
-    endpoint = {"FARTHING_BASE_URL": "http://127.0.0.1:9/v1", "FARTHING_API_KEY": "k-12345"}
-    settings = _load(tmp_path, MODELS, FARTHING_MODEL="llama3:8b", **endpoint)
-    provider, model = settings.resolve_model(None, "openai:gpt")
-    assert (provider.name, provider.base_url, provider.key) == ("env", "http://127.0.0.1:9/v1", "k-12345")
-    assert model == ("env", "llama3:8b")
-    assert not provider.free
-    assert provider.price_as is None
-    assert [rule.name for rule in settings.rules_for("f", "env")] == ["default-daily"]
-    assert str(settings.resolve_model("scripted").model) == "scripted:rehearsal"
-
-
-def test_environment_endpoint_needs_a_plain_model_name(tmp_path: Path) -> None:
-    url = {"FARTHING_BASE_URL": "https://api.openai.com/v1/"}
-    with pytest.raises(BadSettings, match="not FARTHING_MODEL"):
-        _load(tmp_path, **url).resolve_model(None, "openai:gpt")
-    with pytest.raises(BadSettings, match="points elsewhere"):
-        _load(tmp_path, FARTHING_MODEL="gemini:x", **url).resolve_model()
-    assert _load(tmp_path, FARTHING_MODEL="env:gemini:x", **url).resolve_model().model.name == "gemini:x"
-    assert _load(tmp_path, FARTHING_MODEL="scripted", **url).resolve_model().provider.name == "scripted"
-    assert _load(tmp_path, FARTHING_MODEL="x", **url).resolve_model().provider.price_as == "openai"
-    assert "not an http" in _refusal(tmp_path, FARTHING_BASE_URL="localhost:8000")
-
-
-def test_environment_endpoint_takes_prices_from_its_table(tmp_path: Path) -> None:
-    text = (
-        "[providers.env]\nwindow = 9\n[providers.env.prices.'m:1']\ninput = '0.1'\noutput = 0.4\ncached = '0'"
-    )
-    settings = _load(tmp_path, text, FARTHING_BASE_URL="http://h/v1", FARTHING_MODEL="m:1")
-    provider = settings.resolve_model().provider
-    assert provider.prices == {"m:1": Price(input=NANO // 10, output=4 * NANO // 10, cached=0)}
-    assert provider.window == 9
-
-
-def test_provider_with_another_host_loses_its_known_prices(tmp_path: Path) -> None:
-    text = "[providers.openai]\nbase_url = 'https://proxy.example/v1'\n"
-    text += "[providers.eu]\nbase_url = 'https://api.openai.com/v1'"
-    settings = _load(tmp_path, text)
-    assert settings.providers["openai"].price_as is None
-    assert settings.providers["eu"].price_as == "openai"
-
-
 BUDGETS = """
 [[budget]]
 name = "monthly"
@@ -244,8 +114,9 @@ unknown_cost = "block"
 """
 
 
+@pytest.mark.promise("BUD-14")
 def test_user_budgets_become_rules_for_flow_and_provider(tmp_path: Path) -> None:
-    settings = _load(tmp_path, BUDGETS)
+    settings = load(tmp_path, BUDGETS)
     daily, monthly, tokens = settings.rules_for("f1", "openai")
     assert (daily.pot, daily.limit, daily.period, daily.everyone) == (
         "settings/default-daily",
@@ -262,6 +133,7 @@ def test_user_budgets_become_rules_for_flow_and_provider(tmp_path: Path) -> None
         assert [rule.name for rule in settings.rules_for("f1", free)] == ["monthly"]
 
 
+@pytest.mark.promise("BUD-14")
 @pytest.mark.parametrize(
     ("text", "limits"),
     [
@@ -272,13 +144,13 @@ def test_user_budgets_become_rules_for_flow_and_provider(tmp_path: Path) -> None
     ],
 )
 def test_default_daily_is_replaced_by_name(tmp_path: Path, text: str, limits: list[int]) -> None:
-    settings = _load(tmp_path, text)
+    settings = load(tmp_path, text)
     assert [rule.limit for rule in settings.rules_for("f", "openai")] == limits
     assert settings.rules_for("f", "ollama") == ()
 
 
 def test_a_provider_called_free_by_the_user_is_not_paid(tmp_path: Path) -> None:
-    settings = _load(tmp_path, "[providers.lan]\nbase_url = 'http://lan/v1'\nfree = true")
+    settings = load(tmp_path, "[providers.lan]\nbase_url = 'http://lan/v1'\nfree = true")
     assert settings.rules_for("f", "lan") == ()
 
 
@@ -296,7 +168,7 @@ env = "NOT_SET"
 key = {secret = "shop"}
 headers = {X-Org = "acme", Authorization = "Bearer abcd", X-Extra = {secret = "weather"}}
 """
-    settings = _load(tmp_path, text, SHOP_TOKEN="shop-123", OPENAI_API_KEY="sk-other")
+    settings = load(tmp_path, text, SHOP_TOKEN="shop-123", OPENAI_API_KEY="sk-other")
     assert settings.secret("weather").hosts == ("api.weather.example", "*.weather.example")
     assert settings.secret("shop").value == "shop-123"
     assert settings.providers["openai"].key == "shop-123"
@@ -315,7 +187,7 @@ headers = {X-Org = "acme", Authorization = "Bearer abcd", X-Extra = {secret = "w
 @pytest.mark.skipif(os.name != "posix", reason="permission bits are POSIX")
 def test_literal_secrets_that_others_can_read_are_warned_about(tmp_path: Path) -> None:
     text = "[secrets.a]\nvalue = 'abcdef'"
-    assert _load(tmp_path, text).warnings == ()
+    assert load(tmp_path, text).warnings == ()
     config = tmp_path / "config" / "config.toml"
     config.chmod(0o644)
     warnings = load_settings({"FARTHING_CONFIG": str(config)}).warnings
@@ -323,69 +195,19 @@ def test_literal_secrets_that_others_can_read_are_warned_about(tmp_path: Path) -
 
 
 def test_a_key_without_endpoint_is_said_and_still_hidden(tmp_path: Path) -> None:
-    settings = _load(tmp_path, "", FARTHING_API_KEY="k-98765")
+    settings = load(tmp_path, "", FARTHING_API_KEY="k-98765")
     assert "not used" in settings.warnings[0]
     assert "k-98765" in settings.secrets_values().values()
-
-
-def test_written_key_is_private_and_read_back(tmp_path: Path) -> None:
-    settings = _load(tmp_path)
-    assert not settings.usable("openai")
-    assert write_key(settings.keys, "openai", " sk-abc\n", use_keyring=False) is KeyPlace.FILE
-    write_key(settings.keys, "gemini", "g-1", use_keyring=False)
-    write_key(settings.keys, "gemini", 'g-"2\\', use_keyring=False)
-    if os.name == "posix":
-        assert settings.keys.stat().st_mode & 0o777 == 0o600
-    again = _load(tmp_path)
-    assert again.providers["openai"].key == "sk-abc"
-    assert again.providers["gemini"].key == 'g-"2\\'
-    assert again.providers["openai"].key_from == str(settings.keys)
-    assert _load(tmp_path, OPENAI_API_KEY="sk-env").providers["openai"].key == "sk-env"
-    assert sorted(path.name for path in settings.keys.parent.iterdir()) == ["keys.toml"]
-
-
-@pytest.mark.parametrize("key", ["", "  ", "a b", "a\nb", "schlüssel"])
-def test_write_key_refuses_what_is_no_key(tmp_path: Path, key: str) -> None:
-    with pytest.raises(BadSettings, match="not an API key"):
-        write_key(tmp_path / "keys.toml", "openai", key, use_keyring=False)
-
-
-def test_broken_file_of_keys_is_refused_without_showing_it(tmp_path: Path) -> None:
-    keys = tmp_path / "config" / "keys.toml"
-    keys.parent.mkdir()
-    keys.write_text("openai = 5\n")
-    assert "something else than a key for 'openai'" in _refusal(tmp_path)
-
-
-def test_folder_may_choose_a_model_and_display(tmp_path: Path) -> None:
-    beside = "default_model = 'ollama:x'\n[display]\ntheme = 'dark'\ntimes = 'local'"
-    settings = _load(tmp_path, "[display]\ntimes = 'utc'", beside)
-    assert str(settings.resolve_model().model) == "ollama:x"
-    assert (settings.display.theme, settings.display.times) == ("dark", "utc")
-
-
-@pytest.mark.parametrize(
-    "table", ["providers.x", "secrets.x", "tools", "grants", "[budget]", "display.secret"]
-)
-def test_folder_may_set_nothing_else(tmp_path: Path, table: str) -> None:
-    message = _refusal(tmp_path, None, f"[{table}]\nfiles = ['evil.py']\n")
-    assert "unknown key " + table.strip("[]").split(".x")[0] in message
-    assert "may set only default_model" in message
-
-
-def test_folder_cannot_choose_a_model_that_is_not_configured(tmp_path: Path) -> None:
-    with pytest.raises(FarthingError, match="OPENAI_API_KEY"):
-        _load(tmp_path, None, "default_model = 'openai:gpt'").resolve_model()
 
 
 def test_dotenv_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / ".env").write_text("OPENAI_API_KEY=sk-from-dotenv\n")
     monkeypatch.chdir(tmp_path)
-    assert _load(tmp_path, None, "").providers["openai"].key is None
+    assert load(tmp_path, None, "").providers["openai"].key is None
 
 
 def test_tool_files_lie_beside_the_settings(tmp_path: Path) -> None:
-    settings = _load(tmp_path, "[tools]\nfiles = ['my_tools.py', '/opt/t.py']")
+    settings = load(tmp_path, "[tools]\nfiles = ['my_tools.py', '/opt/t.py']")
     assert settings.tool_files == (settings.path.parent / "my_tools.py", Path("/opt/t.py"))
 
 
@@ -399,55 +221,7 @@ def test_loading_without_a_file_imports_no_validation(tmp_path: Path) -> None:
     assert done.stdout.strip() == "[]"
 
 
-class _Ring(KeyringBackend):
-    """A keyring in memory; `broken` makes it refuse, as a locked one does."""
-
-    priority = 1
-
-    def __init__(self) -> None:
-        self.held: dict[tuple[str, str], str] = {}
-        self.broken = False
-
-    def get_password(self, service: str, username: str) -> str | None:
-        if self.broken:
-            raise KeyringLocked("locked")
-        return self.held.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        if self.broken:
-            raise KeyringLocked("locked")
-        self.held[service, username] = password
-
-
-@pytest.fixture
-def ring() -> Iterator[_Ring]:
-    before = keyring.get_keyring()
-    made = _Ring()
-    keyring.set_keyring(made)
-    yield made
-    keyring.set_keyring(before)
-
-
-def test_key_goes_to_the_keyring_where_there_is_one(tmp_path: Path, ring: _Ring) -> None:
-    settings = _load(tmp_path)
-    write_key(settings.keys, "openai", "sk-in-file", use_keyring=False)
-    assert write_key(settings.keys, "openai", "sk-in-ring") is KeyPlace.KEYRING
-    assert ring.held == {("farthing", "openai"): "sk-in-ring"}
-    assert "sk-" not in settings.keys.read_text()
-    provider = _load(tmp_path).providers["openai"]
-    assert (provider.key, provider.key_from) == ("sk-in-ring", "keyring")
-    assert "sk-in-ring" in _load(tmp_path).secrets_values().values()
-    assert _load(tmp_path, OPENAI_API_KEY="sk-env").providers["openai"].key == "sk-env"
-
-
-def test_locked_keyring_is_no_crash(tmp_path: Path, ring: _Ring) -> None:
-    settings = _load(tmp_path)
-    write_key(settings.keys, "openai", "sk-in-ring")
-    ring.broken = True
-    assert not _load(tmp_path).usable("openai")
-    assert write_key(settings.keys, "gemini", "g-1") is KeyPlace.FILE
-
-
+@pytest.mark.promise("MOD-7")
 @settings(max_examples=150, deadline=None)
 @given(
     st.lists(

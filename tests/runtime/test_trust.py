@@ -33,6 +33,7 @@ def test_no_needs_need_no_grant() -> None:
     check_granted("f1", (), Grants())
 
 
+@pytest.mark.promise("MOD-9")
 def test_needs_are_refused_with_the_exact_way_to_allow_them() -> None:
     with pytest.raises(NotGranted) as caught:
         check_granted("f1", NEEDS, Grants())
@@ -62,6 +63,7 @@ def test_bundled_flows_are_granted() -> None:
     check_granted("f1", NEEDS, Grants(), bundled=True)
 
 
+@pytest.mark.promise("MOD-9")
 def test_grant_is_written_read_and_taken_back(tmp_path: Path) -> None:
     path = grants_path(tmp_path / "data")
     assert read_grants(path) == Grants()
@@ -162,6 +164,7 @@ def test_hash_does_not_depend_on_order_or_repeats(needs: list[str]) -> None:
     assert needs_hash(needs) == needs_hash([*needs[::-1], *needs])
 
 
+@pytest.mark.promise("MOD-9")
 @given(TEXTS, TEXTS)
 def test_hash_differs_where_anything_differs(needs: list[str], others: list[str]) -> None:
     assert (needs_hash(needs) == needs_hash(others)) == (set(needs) == set(others))
