@@ -11,16 +11,13 @@ from urllib.parse import urlsplit
 from runtime.clock import Clock
 from runtime.errors import ModelFailure
 from runtime.messages import OnDelta, Reply, Request
-from runtime.models.failures import failure, no_key, status_failure
+from runtime.models.failures import failure, status_failure, unusable
 from runtime.models.receive import Receiver
 from runtime.models.wire import completions_url, output_limit_field, request_body
 from runtime.providers import Provider
 
 if TYPE_CHECKING:
     import openai
-
-KEY_HEADERS = frozenset({"authorization", "api-key", "x-api-key", "x-goog-api-key"})
-"""Headers that carry a key of their own, in lower case."""
 
 
 class OpenAICompatible:
@@ -32,14 +29,11 @@ class OpenAICompatible:
     def __init__(self, provider: Provider, clock: Clock) -> None:
         self._provider = provider
         self._clock = clock
-        self._url = completions_url(provider.base_url)
-        self._limit_field = output_limit_field(provider.base_url)
         self._client: openai.AsyncOpenAI | None = None
 
     async def complete(self, request: Request, on_delta: OnDelta | None = None) -> Reply:
         """Make one call; streamed exactly when somebody listens. `request.timeout_s` bounds all of it."""
-        self._demand_key()
-        body = request_body(request, stream=on_delta is not None, limit_field=self._limit_field)
+        body = self._body(request, stream=on_delta is not None)
         receiver = Receiver(self._provider, self._clock.new_id, on_delta)
         client = self._client or await self._open()
         try:
@@ -55,12 +49,17 @@ class OpenAICompatible:
         if client is not None:
             await client.close()
 
-    def _demand_key(self) -> None:
-        """A provider that has a place for its key is not asked without one."""
-        provider = self._provider
-        has_key = provider.key or any(name.lower() in KEY_HEADERS for name in provider.headers)
-        if not has_key and provider.key_from and not provider.free:
-            raise no_key(provider)
+    def _body(self, request: Request, *, stream: bool) -> bytes:
+        """The request's bytes. Raises ModelFailure where nothing can be sent at all."""
+        fault = unusable(self._provider)
+        if fault is not None:
+            raise fault
+        limit_field = output_limit_field(self._provider.base_url)
+        try:
+            return request_body(request, stream=stream, limit_field=limit_field)
+        except ValueError:
+            what = "the request holds text that is not valid Unicode."
+            raise failure("bad_request", self._provider, what, remedy="Mend the input.") from None
 
     async def _open(self) -> openai.AsyncOpenAI:
         """Open the client at the first call. Loading the SDK takes long enough to be felt by what else runs
@@ -82,7 +81,7 @@ class OpenAICompatible:
         from runtime.models import sdk
 
         try:
-            response = await sdk.post(client, self._url, body)
+            response = await sdk.post(client, completions_url(self._provider.base_url), body)
             try:
                 return await receiver.receive(response, sdk.headers_of(response), bound)
             finally:

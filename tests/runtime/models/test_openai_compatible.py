@@ -110,6 +110,31 @@ class TestSending:
         assert (found.kind, found.retryable, found.maybe_billed) == ("auth", False, False)
         assert "PAID_KEY" in str(found) and fake_model.count == 0
 
+    @pytest.mark.parametrize(
+        ("provider", "kind", "says"),
+        [
+            (Provider(name="x", base_url="", key="k"), "unreachable", "base_url"),
+            (Provider(name="x", base_url="api.openai.com/v1", key="k"), "unreachable", "base_url"),
+            (Provider(name="x", base_url="ftp://a/v1", key="k"), "unreachable", "base_url"),
+            (Provider(name="x", base_url="http://a:port/v1", key="k"), "unreachable", "base_url"),
+            (Provider(name="x", base_url="http://127.0.0.1:1", key="key-in-test\n"), "auth", "the key"),
+            (Provider(name="x", base_url="http://127.0.0.1:1", key="“key”"), "auth", "the key"),
+            (Provider(name="x", base_url="http://127.0.0.1:1", headers={"X-T": "a\rb"}), "auth", "X-T"),
+        ],
+    )
+    async def test_does_not_ask_where_nothing_can_be_sent(
+        self, provider: Provider, kind: str, says: str
+    ) -> None:
+        found = await failing(OpenAICompatible(provider, VirtualClock()))
+        assert (found.kind, found.retryable, found.maybe_billed) == (kind, False, False)
+        assert says in found.message and "key-in-test" not in str(found)
+
+    async def test_refuses_text_that_is_not_unicode(
+        self, model: OpenAICompatible, fake_model: FakeModel
+    ) -> None:
+        found = await failing(model, text="half an emoji: \ud83d")
+        assert (found.kind, fake_model.count) == ("bad_request", 0)
+
     async def test_takes_a_key_in_a_header_of_its_own(self, fake_model: FakeModel) -> None:
         provider = Provider(
             name="azure", base_url=fake_model.url, key_from="AZURE_KEY", headers={"api-key": "azure-secret"}
