@@ -22,6 +22,9 @@ PRIVATE_FOLDER = 0o700
 def read_text(path: Path, what: str) -> str | None:
     """The text of a file, None where there is none. Raises BadSettings where it cannot be read."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            # A pipe or a device would block, or never end.
+            raise BadSettings(f"The {what} {path} is not a file.", remedy="Make it one, or name another.")
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from runtime.settings.document import Document, FolderDocument
 
 FOLDER_FILE = "farthing.toml"
+SHORTEST_CREDENTIAL = 8
+"""What follows a word such as `Bearer` in a header is hidden by itself from this length on."""
 
 
 def load_settings(env: Mapping[str, str], *, folder: Path | None = None, db: Path | None = None) -> Settings:
@@ -87,9 +89,25 @@ def _warnings(
     literal = document is not None and any(each.value is not None for each in document.secrets.values())
     if literal and mode is not None and mode & 0o077:
         found.append(f"Others can read the secrets in {path}. Run: chmod 600 {path}")
+    found += _unset_headers(env, document)
     if _set(env, "FARTHING_API_KEY") and not _set(env, "FARTHING_BASE_URL"):
         found.append("FARTHING_API_KEY is set without FARTHING_BASE_URL, so it is not used.")
     return tuple(found)
+
+
+def _unset_headers(env: Mapping[str, str], document: Document | None) -> list[str]:
+    """Headers that cannot be sent, since the variable of their secret is not set."""
+    if document is None:
+        return []
+    return [
+        f"The header {header} of provider {name} is not sent: {secret.env} is not set. Set {secret.env}."
+        for name, table in document.providers.items()
+        for header, value in table.headers.items()
+        if not isinstance(value, str)
+        and (secret := document.secrets.get(value.secret)) is not None
+        and secret.env is not None
+        and _set(env, secret.env) is None
+    ]
 
 
 def _secrets(document: Document | None, env: Mapping[str, str]) -> dict[str, Secret]:
@@ -142,6 +160,9 @@ def _hidden(env: Mapping[str, str], providers: Mapping[str, Provider]) -> dict[s
         for header, value in provider.headers.items():
             if any(word in header.lower() for word in ("auth", "key", "token", "secret", "cookie")):
                 hidden[f"header {provider.name} {header}"] = value
+                credential = value.split()[-1:]
+                if credential and len(credential[0]) >= SHORTEST_CREDENTIAL:
+                    hidden[f"header {provider.name} {header} value"] = credential[0]
     unused = _set(env, "FARTHING_API_KEY")
     if unused:
         hidden["FARTHING_API_KEY"] = unused

@@ -96,10 +96,11 @@ def _changes(name: str, table: ProviderTable, filling: Filling) -> dict[str, obj
     if table.base_url is not None:
         changes["price_as"] = price_as(table.base_url)
     if table.headers:
-        changes["headers"] = {
-            header: value if isinstance(value, str) else _secret(name, value.secret, filling).value or ""
+        headers = {
+            header: value if isinstance(value, str) else _secret(name, value.secret, filling).value
             for header, value in table.headers.items()
         }
+        changes["headers"] = {header: value for header, value in headers.items() if value is not None}
     if table.prices:
         changes["prices"] = {model: _price(price) for model, price in table.prices.items()}
     return changes

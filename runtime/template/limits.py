@@ -15,8 +15,8 @@ CHARS_PER_STEP = 100
 class TemplateLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Bounds of one template or condition. Reaching one is an error that names it."""
 
-    text_chars: int = 200_000
-    """Length of the template's own text."""
+    text_chars: int = 100_000
+    """Length of the template's own text, where it has marks; reading it takes at most 10 µs a character."""
     output_chars: int = 1_000_000
     """Length of what it renders to, and of any text that it builds on the way."""
     steps: int = 250_000

@@ -84,8 +84,12 @@ def test_settings_refuse_what_is_no_readable_text(tmp_path: Path) -> None:
     config.write_bytes(b"#" * 1_000_001)
     with pytest.raises(BadSettings, match="larger than"):
         load_settings({"FARTHING_CONFIG": str(config)})
-    with pytest.raises(BadSettings, match="cannot be read"):
+    with pytest.raises(BadSettings, match="is not a file"):
         load_settings({"FARTHING_CONFIG": str(tmp_path)})
+    if os.name == "posix":
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(BadSettings, match="is not a file"):
+            load_settings({"FARTHING_CONFIG": str(tmp_path / "pipe")})
 
 
 def test_settings_file_with_byte_order_mark_is_read(tmp_path: Path) -> None:
@@ -166,19 +170,27 @@ tools = ["orders"]
 env = "NOT_SET"
 [providers.openai]
 key = {secret = "shop"}
-headers = {X-Org = "acme", Authorization = "Bearer abcd", X-Extra = {secret = "weather"}}
+[providers.openai.headers]
+X-Org = "acme"
+Authorization = "Bearer abcd-1234"
+X-Extra = {secret = "weather"}
+X-Later = {secret = "later"}
 """
     settings = load(tmp_path, text, SHOP_TOKEN="shop-123", OPENAI_API_KEY="sk-other")
     assert settings.secret("weather").hosts == ("api.weather.example", "*.weather.example")
     assert settings.secret("shop").value == "shop-123"
     assert settings.providers["openai"].key == "shop-123"
     assert settings.providers["openai"].headers["X-Extra"] == "wx-literal-9"
+    assert "X-Later" not in settings.providers["openai"].headers
+    assert settings.warnings == (
+        "The header X-Later of provider openai is not sent: NOT_SET is not set. Set NOT_SET.",
+    )
     with pytest.raises(BadSettings, match="NOT_SET is not set"):
         settings.secret("later")
     with pytest.raises(NotFound, match="no secret called 'nope'"):
         settings.secret("nope")
     values = settings.secrets_values()
-    assert {"wx-literal-9", "shop-123", "Bearer abcd"} <= set(values.values())
+    assert {"wx-literal-9", "shop-123", "Bearer abcd-1234", "abcd-1234"} <= set(values.values())
     assert "acme" not in values.values()
     shown = repr(settings) + repr(settings.secrets) + str(settings.warnings)
     assert not any(value in shown for value in values.values())
