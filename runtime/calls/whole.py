@@ -17,9 +17,7 @@ async def to_the_end(work: Coroutine[Any, Any, T]) -> tuple[T, bool]:
         try:
             await asyncio.shield(task)
         except asyncio.CancelledError:
-            if task.done():
-                break
-            cancelled = True
+            cancelled = not task.cancelled()
         except BaseException:
             break
     return task.result(), cancelled

@@ -135,15 +135,16 @@ class ActiveRun:
         self._on_delta = on_delta
         self._journal = Journal(services.record, self.run_id, services.clock, on_event)
         self._cancelled = False
+        self._driving: asyncio.Task[None] | None = None
         self._began = services.clock.monotonic()
         self.claimed: asyncio.Future[Claimed] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._see_through())
 
     def cancel(self) -> None:
         """Ask the run to end at once; its model request is aborted and settled."""
-        if not self._cancelled and not self._task.done():
-            self._cancelled = True
-            self._task.cancel()
+        self._cancelled = True
+        if self._driving is not None:
+            self._driving.cancel()
 
     async def outcome(self) -> Outcome:
         """Wait for the end."""
@@ -155,14 +156,16 @@ class ActiveRun:
             raise
 
     async def _see_through(self) -> Outcome:
+        """Claim, drive, finish. Only the driving is ever cancelled: what was claimed is always finished."""
         claimed = await self._claim()
         run: Run | None = None
-        state, error = "completed", None
+        state, error = "cancelled", None
         try:
             run = await self._run(claimed)
-            await run.drive()
-            if run.failure is not None:
-                state, error = "failed", run.failure
+            if not self._cancelled:
+                self._driving = asyncio.create_task(run.drive())
+                await self._driving
+                state, error = ("failed" if run.failure else "completed"), run.failure
         except asyncio.CancelledError:
             state = "cancelled"
         except FarthingError as failure:
@@ -195,15 +198,13 @@ class ActiveRun:
             input=begin.input,
         )
         try:
-            (claimed, entries), cancelled = await to_the_end(services.record.claim(begin, [said]))
+            (claimed, entries), _ = await to_the_end(services.record.claim(begin, [said]))
         except BaseException as error:
             self.claimed.set_exception(error)
             self.claimed.exception()  # the task tells it too; nobody need ask here
             raise
         self.claimed.set_result(claimed)
         self._journal.publish(entries)
-        if cancelled:
-            asyncio.current_task().cancel()  # type: ignore[union-attr]  # taken note of; ends the run below
         return claimed
 
     async def _run(self, claimed: Claimed) -> Run:
