@@ -29,6 +29,18 @@ SHORTEST_SECRET = 4
 """A shorter secret could not be replaced in records without spoiling them."""
 SHOWN = 5
 """How many problems of a file one message lists."""
+WORDS = {
+    "string_type": "must be text",
+    "int_": "must be a whole number",
+    "float_": "must be a number",
+    "decimal_": "must be a number",
+    "bool_": "must be true or false",
+    "list_": "must be a list",
+    "dict_": "must be a table",
+    "model_type": 'must be a table; a secret is written {secret = "NAME"}',
+    "string_pattern_mismatch": "is not written as it must be",
+}
+"""Words for the validator's kinds of error, by how their names begin."""
 NO_LIMIT = "none"
 
 
@@ -200,8 +212,16 @@ def _say(shape: type[Table], found: ErrorDetails, text: str) -> str:
         return f"{line}unknown key {where}{_near(shape, location)}"
     if found["type"] == "missing":
         return f"{line}{where} is missing"
-    message = found["msg"].removeprefix("Value error, ")
-    return f"{line}{where}: {message[:1].lower()}{message[1:]}"
+    return f"{line}{where}: {_plain(found)}"
+
+
+def _plain(found: ErrorDetails) -> str:
+    """What is wrong, without the validator's own terms and without the value, which may be a secret."""
+    for start, words in WORDS.items():
+        if found["type"].startswith(start):
+            return words
+    message = found["msg"].removeprefix("Value error, ").replace("Input should", "should")
+    return f"{message[:1].lower()}{message[1:]}"
 
 
 def _without_union_tags(location: Sequence[int | str], text: str) -> tuple[int | str, ...]:
