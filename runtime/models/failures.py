@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from urllib.parse import urlsplit
 
 from runtime.errors import ModelFailure
 from runtime.messages import Reply
@@ -46,8 +45,6 @@ QUOTA = re.compile(
 FILTERED = re.compile(
     r"content_filter|content_policy|content management policy|input was flagged|ResponsibleAI", re.IGNORECASE
 )
-KEY_HEADERS = frozenset({"authorization", "api-key", "x-api-key", "x-goog-api-key"})
-"""Headers that carry a key of their own, in lower case."""
 _SECRET = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|key)[-_][-_A-Za-z0-9*.]{8,}|\bAIza[-_A-Za-z0-9]{16,}|(?<=Bearer )\S+"
 )
@@ -112,29 +109,6 @@ def shown(text: str, provider: Provider) -> str:
     text = _SECRET.sub("[hidden]", text)
     text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return text if len(text) <= QUOTED_CHARACTERS else text[:QUOTED_CHARACTERS] + "…"
-
-
-def unusable(provider: Provider) -> ModelFailure | None:
-    """Why this provider is not asked at all, for want of a sound URL or key."""
-    if not _is_http(provider.base_url):
-        return failure("unreachable", provider, "base_url is not an http or https URL.", retryable=False)
-    for name, value in (("the key", provider.key or ""), *provider.headers.items()):
-        if not (value.isascii() and value.isprintable()):
-            what = f"{name} has characters that cannot be sent, such as a line's end."
-            return failure("auth", provider, what)
-    has_key = provider.key or any(name.lower() in KEY_HEADERS for name in provider.headers)
-    if has_key or provider.free or not provider.key_from:
-        return None
-    what = f"no key is set; it is read from {provider.key_from}."
-    return failure("auth", provider, what, remedy="Set {key_from}, then ask `farthing doctor`.")
-
-
-def _is_http(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
 
 
 def status_failure(

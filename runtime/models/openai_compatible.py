@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 from runtime.clock import Clock
 from runtime.errors import ModelFailure
 from runtime.messages import OnDelta, Reply, Request
-from runtime.models.failures import failure, status_failure, unusable
+from runtime.models.failures import failure, status_failure
 from runtime.models.receive import Receiver
+from runtime.models.usable import unusable
 from runtime.models.wire import completions_url, output_limit_field, request_body
 from runtime.providers import Provider
 

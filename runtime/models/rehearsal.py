@@ -21,10 +21,12 @@ QUOTED = 160
 """Characters of a message that an answer repeats."""
 FACTS_NAMED = 5
 """Facts that an answer names before it counts the rest."""
-LONG_TEXT = 400
-"""Characters from which a text is worth a summary."""
+LONG_TEXT = 120
+"""Characters from which a text that is to be summed up is not simply repeated."""
 SUMMARY_PURPOSES = frozenset({"summary", "consolidation"})
-ASKS_SUMMARY = re.compile(r"\bsummar(?:y|i[sz]e)|\btl;?dr\b|\bcondense\b|\bshorten\b", re.IGNORECASE)
+ASKS_SUMMARY = re.compile(
+    r"\bsummar(?:y|i[sz]e)|\bsums? up\b|\btl;?dr\b|\bcondense\b|\bshorten\b", re.IGNORECASE
+)
 EXPRESSION = re.compile(r"(?<![\w.])[(\d][\d\s.,()*/+^%×÷-]*[*/+^%×÷-][\d\s.()*/+^%×÷-]*\d\)?")
 ASKS_TIME = re.compile(
     r"\bwhat (?:time|day|date)\b|\bcurrent (?:time|date)\b|\btime is it\b|\btoday's date\b", re.IGNORECASE

@@ -184,6 +184,7 @@ LONG = "\n".join(f"Bridge {i} was closed for repairs in spring. Boats went aroun
 def test_rehearsal_summarises_a_long_text() -> None:
     text = said("Summarise this: " + LONG, tools=()).text
     assert "Bridge" in text and len(text) < len(LONG) / 2 and "Summarise" not in text
+    assert said("Sum up this text:\n\n" + LONG, tools=()).text == summary_of(LONG)
     assert said(LONG, system="You summarize what you are given.", tools=()).text == summary_of(LONG)
 
 
