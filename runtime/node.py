@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from runtime.errors import Problem
 from runtime.facts import Fact, Kind, Written
+from runtime.field_help import add_help
 from runtime.ledger import Rule
 from runtime.messages import Message, Purpose, Reply, Request
 
@@ -24,7 +25,7 @@ PortKind = Literal["message", "memory", "budget", "tool"]
 class Config(BaseModel):
     """Base of every node's config: frozen, nothing unknown, attribute docstrings become help texts."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra=add_help, allow_inf_nan=False)
 
 
 class Port(NamedTuple):

@@ -12,6 +12,7 @@ import msgspec
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from runtime.errors import BadFlow, Problem
+from runtime.field_help import add_help
 
 FORMAT = "farthing.flow/1"
 FORMAT_VERSION = 1
@@ -25,7 +26,7 @@ them."""
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra=add_help)
 
 
 class NodeSpec(_Part):

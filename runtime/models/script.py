@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from runtime.errors import BadConfig, BadInput
+from runtime.field_help import add_help
 from runtime.messages import Purpose
 from runtime.models.failures import REMEDIES
 from runtime.usage import parse_money
@@ -23,7 +24,7 @@ MAX_SCRIPT_BYTES = 16 * 1024 * 1024
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_extra=add_help)
 
 
 class ScriptedCall(_Strict):
@@ -134,9 +135,7 @@ class ScriptedReply(_Strict):
 class Script(_Strict):
     """What a scripted model answers: by node id, `*` for every node."""
 
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, use_attribute_docstrings=True, populate_by_name=True
-    )
+    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_extra=add_help, populate_by_name=True)
 
     format: Literal["farthing.script/1"]
     """The format's name and version."""

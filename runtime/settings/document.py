@@ -20,6 +20,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from runtime.errors import BadConfig, BadSettings
+from runtime.field_help import add_help
 from runtime.settings.files import line_of, parse
 from runtime.usage import NANO, parse_money
 
@@ -64,7 +65,7 @@ T = TypeVar("T", bound="Table")
 class Table(BaseModel):
     """A table of a settings file: nothing unknown."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra=add_help)
 
 
 class SecretName(Table):
