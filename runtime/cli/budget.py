@@ -130,7 +130,8 @@ async def standing(
         found[key] = Shown(_gauge(key, counter, match, now), key.owner, match.flow if match else None)
     subject = Subject(partition, user_id or options.LOCAL_USER, "", "")
     fresh = {counter_key(k.rule, subject, now): k for k in known if k.rule.period not in OF_ONE}
-    missing = [key for key in fresh if key not in found]
+    counted = {(key.pot, key.metric, key.period) for key in found} if user_id is None else set()
+    missing = [k for k in fresh if k not in found and (k.pot, k.metric, k.period) not in counted]
     for key, counter in zip(missing, await record.counters(missing), strict=True):
         found[key] = Shown(gauge(fresh[key].rule, counter, now), key.owner, fresh[key].flow)
     return list(found.values())
@@ -155,10 +156,10 @@ def _table(found: list[Shown]) -> None:
         Column("of", flexible=True),
         Column("period"),
         Column("used", right=True),
-        Column("held", right=True),
+        Column("held", right=True, spare=True),
         Column("limit", right=True),
         Column("left", right=True, style="cyan"),
-        Column("anew (UTC)"),
+        Column("anew (UTC)", spare=True),
     )
     show(columns, [_cells(shown) for shown in found])
 

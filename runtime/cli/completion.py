@@ -8,10 +8,8 @@ import click
 from click.shell_completion import get_completion_class
 
 from runtime.cli import options
-from runtime.cli.main import NAME, group
+from runtime.cli.main import COMPLETE, NAME, group
 from runtime.errors import NotFound
-
-VARIABLE = "_FARTHING_COMPLETE"
 
 
 @click.command(
@@ -27,4 +25,4 @@ def command(shell: str) -> None:
     found = get_completion_class(shell)
     if found is None:
         raise NotFound(f"There is no completion for {shell!r}.", remedy="Choose bash, zsh or fish.")
-    sys.stdout.write(found(group, {}, NAME, VARIABLE).source() + "\n")
+    sys.stdout.write(found(group, {}, NAME, COMPLETE).source() + "\n")

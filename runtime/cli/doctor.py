@@ -68,6 +68,7 @@ def command(ctx: click.Context, model: str | None, as_json: bool, db: Path | Non
             _settings_section(settings),
             _database(settings, problems),
         ]
+    problems.sort(key=lambda problem: problem.note)
     if as_json:
         result_json(
             {

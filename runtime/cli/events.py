@@ -13,8 +13,8 @@ import msgspec
 from runtime.cli import options
 from runtime.cli.find import find_session
 from runtime.cli.opening import with_record
-from runtime.cli.plain import json_visible, one_line
-from runtime.cli.streams import coloured, is_terminal, paint, say, width_of, write
+from runtime.cli.plain import clip, json_visible, one_line
+from runtime.cli.streams import coloured, is_terminal, say, width_of, write
 from runtime.cli.timeline import Timeline, fold
 from runtime.cli.timeline_text import Paper, budget_lines, heading, row_lines, run_lines, tree_lines
 from runtime.cli.when import stamp
@@ -200,18 +200,16 @@ def _paper() -> Paper:
 
 def head_lines(line: SessionLine, paper: Paper) -> list[str]:
     """Whose session it is, and which."""
-    user = "no user" if line.user_id is None else f"user {one_line(line.user_id)}"
+    user = "no user" if line.user_id is None else f"user {line.user_id}"
     runs = f"{line.runs} run{'' if line.runs == 1 else 's'}"
-    kind = " · rehearsal" if line.partition == "rehearsal" else ""
-    return [
-        f"{paper.ink('session ' + one_line(line.name), 'bold')} · flow {one_line(line.flow_name)} · {user}",
-        paint(
-            f"{line.uid} · {runs}, {line.events:,} events{kind} · {stamp(line.opened_at)} UTC",
-            "dim",
-            on=paper.colour,
-        ),
-        "",
+    kind = "rehearsal · " if line.partition == "rehearsal" else ""
+    lines = [
+        f"session {line.name} · flow {line.flow_name}",
+        f"{user} · {kind}{runs}, {line.events:,} events · {stamp(line.opened_at)} UTC",
+        f"id {line.uid}",
     ]
+    clipped = [clip(one_line(each), paper.width) for each in lines]
+    return [paper.ink(clipped[0], "bold"), *(paper.ink(each, "dim") for each in clipped[1:]), ""]
 
 
 async def _follow(record: Record, line: SessionLine, wanted: Wanted, *, as_json: bool) -> None:

@@ -147,7 +147,9 @@ def history(
 @click.argument("key")
 @click.argument("value")
 @where_options
-@click.option("--kind", type=click.Choice(["fact", "profile"]), default="fact", show_default=True)
+@click.option(
+    "--kind", type=click.Choice(["fact", "profile"]), default="fact", show_default=True, help="What it is."
+)
 @click.option("--until", "valid_to", type=When(), metavar="TIME", help="It is no longer true from then on.")
 @options.actor
 def set_fact(
@@ -304,7 +306,7 @@ def _table(found: list[tuple[Shelf, Fact]]) -> None:
         Column("of", flexible=True),
         *([Column("namespace", flexible=True)] if several else []),
         Column("from"),
-        Column("version", right=True),
+        Column("version", right=True, spare=True),
         Column("when (UTC)"),
     ]
     rows = [
@@ -329,7 +331,7 @@ def _versions_table(found: list[tuple[Shelf, Fact]]) -> None:
         Column("state"),
         Column("from"),
         Column("by", flexible=True),
-        Column("recorded (UTC)"),
+        Column("recorded (UTC)", spare=True),
         Column("until (UTC)"),
     )
     rows = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -13,6 +14,8 @@ from runtime.cli.group import LazyGroup
 from runtime.cli.streams import prepare
 
 NAME = "farthing"
+COMPLETE = "_FARTHING_COMPLETE"
+"""The variable by which a shell asks for completions."""
 EPILOG = """\b
 Examples:
   farthing run example:support "My name is Ada." --user ada
@@ -54,16 +57,18 @@ def call(args: Sequence[str]) -> int:
     """Carry out one command line; its exit code: 0 done, 1 failed, 2 bad input or usage, 3 stopped by a
     budget, 4 paused, 130 cancelled."""
     try:
-        code = group.main(list(args), prog_name=NAME, standalone_mode=False)
+        # Not group.main, which ends a command whose reader has gone with exit code 1.
+        with group.make_context(NAME, list(args)) as ctx:
+            group.invoke(ctx)
         sys.stdout.flush()
     except BaseException as error:
-        if isinstance(error, SystemExit):  # a shell asked for completions
-            raise
         return tell(error)
-    return code if isinstance(code, int) else 0
+    return 0
 
 
 def main() -> NoReturn:
     """The console script."""
     prepare()
+    if COMPLETE in os.environ:
+        group.main(prog_name=NAME)  # answers the shell and exits
     sys.exit(call(sys.argv[1:]))

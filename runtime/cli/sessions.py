@@ -111,9 +111,9 @@ def _table(lines: list[SessionLine]) -> None:
     columns = (
         Column("session", flexible=True),
         Column("flow", flexible=True),
-        Column("user", flexible=True),
+        Column("user", flexible=True, spare=True),
         Column("state"),
-        Column("runs", right=True),
+        Column("runs", right=True, spare=True),
         Column("tokens", right=True),
         Column("cost", right=True),
         Column("last (UTC)"),

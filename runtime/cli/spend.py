@@ -34,6 +34,7 @@ NUMBERS = (
     "unknown_cost",
     "estimated",
 )
+NUMBER_TITLES = ("calls", "input", "cached", "output", "cost")
 ROW_HEADER = (
     "id", "at", "kind", "status", "user", "flow_id", "session_uid", "run_id", "node", "step", "call_id",
     "attempt", "purpose", "model", "provider", "request_id", "input", "cached", "cache_write", "output",
@@ -208,7 +209,7 @@ def _line_csv(line: SpendLine) -> tuple[object, ...]:
 
 def _table(spent: Spent, groups: Sequence[str], whole: SpendLine) -> None:
     columns = [Column(group, flexible=True) for group in groups]
-    columns += [Column(title, right=True) for title in ("calls", "input", "cached", "output", "cost")]
+    columns += [Column(title, right=True, spare=title == "cached") for title in NUMBER_TITLES]
 
     def numbers(line: SpendLine) -> tuple[str, ...]:
         mark = "~" if line.estimated else ""
@@ -258,10 +259,10 @@ def _print_rows(rows: list[LedgerRow], *, as_json: bool, as_csv: bool) -> None:
 def _rows_table(rows: list[LedgerRow]) -> None:
     columns = (
         Column("row", right=True),
-        Column("at (UTC)"),
+        Column("at (UTC)", spare=True),
         Column("kind"),
         Column("node", flexible=True),
-        Column("purpose"),
+        Column("purpose", spare=True),
         Column("model", flexible=True),
         Column("in", right=True),
         Column("out", right=True),

@@ -10,35 +10,43 @@ from runtime.cli.plain import cells, clip, one_line, pad
 from runtime.cli.streams import coloured, is_terminal, paint, width_of, write
 
 GAP = "  "
-NARROWEST = 12
-"""Columns that a flexible column keeps at least."""
+NARROWEST = 9
+"""Columns of the terminal that a flexible column keeps at least."""
 
 
 class Column(NamedTuple):
-    """A column: numbers are aligned to the right; `flexible` columns give way on a narrow terminal."""
+    """A column: numbers are aligned to the right; on a narrow terminal `flexible` ones give way, and where
+    that is not enough `spare` ones are left out."""
 
     title: str
     right: bool = False
     flexible: bool = False
     style: str = ""
+    spare: bool = False
 
 
 def lay_out(columns: Sequence[Column], rows: Sequence[Sequence[str]], *, room: int | None) -> list[int]:
-    """The width of each column. `room` null: as wide as the longest cell."""
+    """The width of each column, 0 for one that is left out. `room` null: as wide as the longest cell."""
     widths = [
         max([cells(column.title), *(cells(row[i]) for row in rows)]) for i, column in enumerate(columns)
     ]
     if room is None:
         return widths
-    over = sum(widths) + len(GAP) * (len(widths) - 1) - room
-    while over > 0:
+    while (over := _taken(widths) - room) > 0:
         flexible = [i for i, c in enumerate(columns) if c.flexible and widths[i] > NARROWEST]
-        if not flexible:
+        spare = [i for i, c in enumerate(columns) if c.spare and widths[i]]
+        if sum(widths[i] - NARROWEST for i in flexible) < over and spare:
+            widths[spare[-1]] = 0
+        elif flexible:
+            widths[max(flexible, key=lambda i: widths[i])] -= 1
+        else:
             break
-        widest = max(flexible, key=lambda i: widths[i])
-        widths[widest] -= 1
-        over -= 1
     return widths
+
+
+def _taken(widths: Sequence[int]) -> int:
+    shown = [width for width in widths if width]
+    return sum(shown) + len(GAP) * (len(shown) - 1)
 
 
 def show(columns: Sequence[Column], rows: Sequence[Sequence[str]], *, total: Sequence[str] = ()) -> None:
@@ -58,6 +66,8 @@ def show(columns: Sequence[Column], rows: Sequence[Sequence[str]], *, total: Seq
 def _line(columns: Sequence[Column], widths: Sequence[int], row: Sequence[str], *, on: bool = False) -> str:
     parts = []
     for column, width, cell in zip(columns, widths, row, strict=True):
+        if not width:
+            continue
         text = pad(clip(cell, width), width, right=column.right)
         parts.append(paint(text, column.style, on=on) if column.style else text)
     return GAP.join(parts).rstrip()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
@@ -13,9 +13,6 @@ from runtime.cli.files import read_flow
 from runtime.cli.plain import one_line
 from runtime.cli.streams import coloured, paint, result_json, write
 from runtime.errors import BadFlow, FarthingError, Problem
-
-if TYPE_CHECKING:
-    from runtime.trust import Needs
 
 
 class Checked(NamedTuple):
@@ -65,7 +62,7 @@ def check(given: str) -> Checked:
     from runtime.plan import compile_flow
     from runtime.registry import installed
     from runtime.spec import load_flow
-    from runtime.trust import needs_hash
+    from runtime.trust import needs_hash, say_needs
 
     try:
         file = read_flow(given)
@@ -76,20 +73,8 @@ def check(given: str) -> Checked:
     except FarthingError as error:
         problem = Problem(error.code, error.message, error.remedy or "")
         return Checked(given, None, None, None, (), None, (problem,))
-    needs = sorted_needs(plan.needs)
-    allow = needs_hash(plan.flow_id, needs) if needs else None
-    return Checked(given, plan.flow_id, plan.name, plan.hash, needs.lines(), allow, plan.warnings)
-
-
-def sorted_needs(needs: tuple[str, ...]) -> Needs:
-    """A plan's needs (`pot shared:x`, `namespace y`) by their kinds."""
-    from runtime.trust import Needs
-
-    kinds: dict[str, list[str]] = {"pot": [], "namespace": []}
-    for need in needs:
-        kind, _, name = need.partition(" ")
-        kinds[kind].append(name)
-    return Needs(pots=tuple(kinds["pot"]), namespaces=tuple(kinds["namespace"]))
+    allow = needs_hash(plan.needs) if plan.needs else None
+    return Checked(given, plan.flow_id, plan.name, plan.hash, say_needs(plan.needs), allow, plan.warnings)
 
 
 def _json(checked: Checked) -> dict[str, Any]:

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 from click.testing import CliRunner
 
-from runtime.cli.failure import tell
-from runtime.cli.main import NAME, group
+from runtime.cli.main import call as run
 
 SCRIPT = Path(sys.executable).with_name("farthing")
 
@@ -48,12 +47,7 @@ def farthing(folder: Path) -> Farthing:
     def call(*args: str, input: str | bytes | None = "") -> Said:  # noqa: A002
         runner = CliRunner()
         with runner.isolation(input=input) as (out, err, _):
-            code = 0
-            try:
-                given = group.main(list(args), prog_name=NAME, standalone_mode=False)
-                code = given if isinstance(given, int) else 0
-            except BaseException as error:
-                code = tell(error)
+            code = run(args)
             sys.stdout.flush()
             sys.stderr.flush()
             return Said(code, out.getvalue().decode(), err.getvalue().decode())
