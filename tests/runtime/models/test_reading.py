@@ -12,15 +12,7 @@ import pytest
 from runtime.messages import Message, ToolCall
 from runtime.models.openai_compatible import OpenAICompatible
 from runtime.usage import Usage
-from tests.fake_model.plays import (
-    ANTHROPIC_USAGE,
-    OPENAI_USAGE,
-    answer,
-    frame,
-    raw,
-    stream,
-    tool_call,
-)
+from tests.fake_model.plays import ANTHROPIC_USAGE, OPENAI_USAGE, answer, frame, raw, stream, tool_call
 from tests.fake_model.server import FakeModel
 from tests.runtime.models.asking import ask, request
 

@@ -13,9 +13,7 @@ from runtime.clock import VirtualClock
 from runtime.messages import Message, Request, ToolSpec
 from runtime.models.openai_compatible import OpenAICompatible, is_loopback
 from runtime.providers import Provider
-from tests.fake_model.plays import (
-    answer,
-)
+from tests.fake_model.plays import answer
 from tests.fake_model.server import FakeModel
 from tests.runtime.models.asking import ask, failing
 from tests.runtime.models.conftest import HEADER, KEY
