@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,11 @@ from runtime.node import Config, NodeType, Port, PortKind
 from runtime.order import order_of
 from runtime.registry import Registry
 from runtime.spec import EdgeSpec, LoadedFlow, NodeSpec, plain_numbers, shape_problems
+
+MAY_BE_CREDENTIAL = re.compile(
+    r"[A-Za-z0-9_+/=-]{16,}|(?i:pass|pwd|secret|token|key|bearer)\S*\s*[:=\s]\s*\S{6,}"
+)
+"""Texts without any of these are not looked at for credentials; it saves loading the detector."""
 
 
 class Source(NamedTuple):
@@ -191,6 +197,7 @@ class _Compiler:
             return
         config = self._config(spec, kind, path)
         if config is not None:
+            self._no_credentials(spec.config, spec.id, f"{path}.config")
             outputs = {port.name: port for port in (*kind.outputs, *kind.more_outputs(config))}
             inputs = {port.name: port for port in kind.inputs}
             self.nodes.setdefault(spec.id, _Compiled(spec, kind, config, outputs, inputs))
@@ -215,6 +222,27 @@ class _Compiler:
             for problem in shape_problems(error, raw, base=f"{path}.config"):
                 self.problems.append(problem._replace(node_id=spec.id))
             return None
+
+    def _no_credentials(self, value: Any, node_id: str, path: str) -> None:
+        """A flow is shared; a key in it would be too."""
+        if isinstance(value, dict):
+            for key, item in value.items():
+                self._no_credentials(item, node_id, f"{path}.{key}")
+        elif isinstance(value, list):
+            for i, item in enumerate(value):
+                self._no_credentials(item, node_id, f"{path}[{i}]")
+        elif isinstance(value, str) and MAY_BE_CREDENTIAL.search(value):
+            from runtime.secrets import find_credential
+
+            found = find_credential(value)
+            if found is not None:
+                self._say(
+                    "flow.credential",
+                    f"{path} holds what looks like a credential ({found.kind})",
+                    'Keep it in the settings as a secret and write {"secret": "NAME"} here.',
+                    node_id,
+                    path,
+                )
 
     # -- edges
 

@@ -174,6 +174,19 @@ class ActiveRun:
         return outcome
 
     async def _claim(self) -> Claimed:
+        """Begin the run in the store, once its flow may do what it needs. Whoever waits for `claimed` is told
+        an error too."""
+        try:
+            await check_trust(self.prepared, self._services)
+            claimed = await self._claim_now()
+        except BaseException as error:
+            self.claimed.set_exception(error)
+            self.claimed.exception()  # the task tells it too; nobody need ask here
+            raise
+        self.claimed.set_result(claimed)
+        return claimed
+
+    async def _claim_now(self) -> Claimed:
         prepared, services, now = self.prepared, self._services, self._services.clock.now()
         plan, request = prepared.plan, prepared.request
         begin = RunStart(
@@ -197,13 +210,7 @@ class ActiveRun:
             rehearsal=prepared.rehearsal,
             input=begin.input,
         )
-        try:
-            (claimed, entries), _ = await to_the_end(services.record.claim(begin, [said]))
-        except BaseException as error:
-            self.claimed.set_exception(error)
-            self.claimed.exception()  # the task tells it too; nobody need ask here
-            raise
-        self.claimed.set_result(claimed)
+        (claimed, entries), _ = await to_the_end(services.record.claim(begin, [said]))
         self._journal.publish(entries)
         return claimed
 
@@ -301,6 +308,27 @@ class ActiveRun:
         """The input with every configured secret's value replaced."""
         redactor = self._services.redactor
         return value if redactor is None else redactor.value(value)
+
+
+async def check_trust(prepared: Prepared, services: Services) -> None:
+    """Raises NotGranted where the flow needs what its user has not granted. What `allow` grants is kept."""
+    plan, request = prepared.plan, prepared.request
+    if request.trusted:
+        return
+    needs = set(plan.needs)
+    if request.flow_path is not None:
+        here = str(request.flow_path.resolve())
+        known = await services.record.flow_paths(plan.flow_id)
+        needs |= {f"id {path}" for path in known if path != here}
+    if not needs:
+        return
+    from runtime.trust import add_grant, check_granted, grants_path, needs_hash, read_grants
+
+    path = grants_path(services.settings.data)
+    grants = read_grants(path)
+    check_granted(plan.flow_id, needs, grants, request.allow)
+    if not grants.has(plan.flow_id, needs_hash(needs)):
+        add_grant(path, plan.flow_id, needs, at=services.clock.now(), by=request.user or "nobody")
 
 
 def _assign(request: RunRequest, plan: Plan, services: Services) -> Assignments:
