@@ -28,26 +28,24 @@ MAYBE_BILLED = frozenset(
 QUOTED_CHARACTERS = 300
 """How much of a provider's own words an error repeats."""
 
-OVERFLOW = re.compile(
-    r"context[_ ]length|context[_ ]size|context[_ ]window|maximum context|context limit"
+# Texts, compiled at the first failure: most processes see none, and compiling them takes milliseconds.
+OVERFLOW = (
+    r"(?is)context[_ ]length|context[_ ]size|context[_ ]window|maximum context|context limit"
     r"|prompt is too long|prompt too long|input is too long|input length exceeds|too many (input )?tokens"
     r"|input token count .{0,40}exceeds|input tokens exceed|maximum prompt length|exceed_context"
     r"|reduce the length of the (messages|prompt|input)|longer than the maximum model length"
-    r"|tokens.{0,60} too large for model|inputs. tokens \+|request_too_large",
-    re.IGNORECASE | re.DOTALL,
+    r"|tokens.{0,60} too large for model|inputs. tokens \+|request_too_large"
 )
 """How providers say that a request is longer than the model's window."""
-QUOTA = re.compile(
-    r"insufficient_quota|billing_hard_limit|credit balance is too low|insufficient (balance|credits|funds)"
-    r"|insufficient_balance|requires more credits",
-    re.IGNORECASE,
+QUOTA = (
+    r"(?i)insufficient_quota|billing_hard_limit|credit balance is too low|requires more credits"
+    r"|insufficient[_ ](balance|credits|funds)"
 )
-FILTERED = re.compile(
-    r"content_filter|content_policy|content management policy|input was flagged|ResponsibleAI", re.IGNORECASE
-)
-_SECRET = re.compile(
-    r"\b(?:sk|pk|rk|gsk|xai|key)[-_][-_A-Za-z0-9*.]{8,}|\bAIza[-_A-Za-z0-9]{16,}|(?<=Bearer )\S+"
-)
+"""How they say that the account is empty."""
+FILTERED = r"(?i)content_filter|content_policy|content management policy|input was flagged|ResponsibleAI"
+"""How they say that a filter refused the request."""
+SECRET = r"\b(?:sk|pk|rk|gsk|xai|key)[-_][-_A-Za-z0-9*.]{8,}|\bAIza[-_A-Za-z0-9]{16,}|(?<=Bearer )\S+"
+"""What looks like a key."""
 
 REMEDIES = {
     "auth": "Check {key_from}, then ask `farthing doctor`.",
@@ -106,7 +104,7 @@ def shown(text: str, provider: Provider) -> str:
     for secret in (provider.key, *provider.headers.values()):
         if secret and len(secret) >= 4:
             text = text.replace(secret, "[hidden]")
-    text = _SECRET.sub("[hidden]", text)
+    text = re.sub(SECRET, "[hidden]", text)
     text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return text if len(text) <= QUOTED_CHARACTERS else text[:QUOTED_CHARACTERS] + "…"
 
@@ -172,13 +170,13 @@ def error_failure(
 
 def _kind_of(status: int, said: Said) -> tuple[str, bool]:
     """Kind and whether another try makes sense."""
-    if status in (400, 413, 422, 500) and OVERFLOW.search(said.all):
+    if status in (400, 413, 422, 500) and re.search(OVERFLOW, said.all):
         return "context_overflow", False
     if status == 413:
         return "context_overflow", False
-    if status == 402 or (status < 500 and QUOTA.search(said.all)):
+    if status == 402 or (status < 500 and re.search(QUOTA, said.all)):
         return "quota", False
-    if status in (400, 403) and FILTERED.search(said.all):
+    if status in (400, 403) and re.search(FILTERED, said.all):
         return "content_filter", False
     if status in (401, 403) or re.search(r"api.key.not.valid|invalid.api.key", said.all, re.IGNORECASE):
         return "auth", False

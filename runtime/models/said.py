@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
 LONGEST = 4_000
@@ -74,6 +73,8 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
         value = headers.get(name, "").strip()
         if re.fullmatch(r"\d{1,12}(\.\d{1,12})?", value):
             return min(float(value) / unit, MAX_RETRY_AFTER_S)
+    from email.utils import parsedate_to_datetime
+
     try:
         at = parsedate_to_datetime(headers.get("retry-after", ""))
     except (ValueError, TypeError):
