@@ -27,24 +27,24 @@ def test_run_puts_the_result_on_stdout_and_all_else_on_stderr(process: Farthing,
     assert "session" not in said.err
 
 
-def test_run_says_the_name_of_a_new_session(process: Farthing, write_flow: Write) -> None:
-    said = process("run", write_flow({"text": "Hello."}), "hi")
+def test_run_says_the_name_of_a_new_session(farthing: Farthing, write_flow: Write) -> None:
+    said = farthing("run", write_flow({"text": "Hello."}), "hi")
     name = next(line for line in said.err.splitlines() if line.startswith("session ")).split()[1]
-    assert process("events", name, "--json").code == 0
+    assert farthing("events", name, "--json").code == 0
 
 
-def test_run_takes_piped_text(process: Farthing, write_flow: Write) -> None:
-    said = process("run", write_flow(), input="My name is Zoë.".encode())
+def test_run_takes_piped_text(farthing: Farthing, write_flow: Write) -> None:
+    said = farthing("run", write_flow(), input="My name is Zoë.".encode())
     assert said.code == 0
-    events = process("events", "--json").out.splitlines()
+    events = farthing("events", "--json").out.splitlines()
     started = next(e for e in map(json.loads, events) if e["type"] == "run.started")
     assert started["input"] == "My name is Zoë."
 
 
 @pytest.mark.promise("CLI-4")
-def test_run_json_is_one_object_of_what_happened(process: Farthing, write_flow: Write) -> None:
+def test_run_json_is_one_object_of_what_happened(farthing: Farthing, write_flow: Write) -> None:
     reply = {"text": "Hello.", "usage": {"input": 100, "cached": 40, "output": 10}, "cost": "0.0123"}
-    said = process("run", write_flow(reply), "hi", "--json", "--session", "s", "--limit", "tokens=1000")
+    said = farthing("run", write_flow(reply), "hi", "--json", "--session", "s", "--limit", "tokens=1000")
     found = said.json
     assert list(found) == [
         "format", "run_id", "session", "state", "rehearsal", "outputs", "usage", "cost", "unknown_cost",
@@ -65,17 +65,17 @@ def test_run_json_is_one_object_of_what_happened(process: Farthing, write_flow: 
 
 
 @pytest.mark.promise("CLI-2")
-def test_run_stopped_by_a_budget_ends_with_three(process: Farthing, write_flow: Write) -> None:
-    said = process("run", write_flow({"text": "Hello."}), "hi", "--limit", "tokens=0")
+def test_run_stopped_by_a_budget_ends_with_three(farthing: Farthing, write_flow: Write) -> None:
+    said = farthing("run", write_flow({"text": "Hello."}), "hi", "--limit", "tokens=0")
     assert (said.code, said.out) == (3, "")
     assert "STOPPED" in said.err
     assert "limit-tokens" in said.err
 
 
 @pytest.mark.promise("CLI-2")
-def test_run_whose_model_fails_ends_with_one(process: Farthing, write_flow: Write) -> None:
+def test_run_whose_model_fails_ends_with_one(farthing: Farthing, write_flow: Write) -> None:
     reply = {"error": {"kind": "auth", "message": "The key was refused."}}
-    said = process("run", write_flow(reply), "hi", "--json")
+    said = farthing("run", write_flow(reply), "hi", "--json")
     assert said.code == 1
     assert said.json["error"]["code"] == "model.auth"
     assert "The key was refused." in said.err
@@ -187,8 +187,7 @@ def test_run_of_a_rehearsal_loads_no_sdk_and_no_tables(process: Farthing, write_
     assert done.stderr.splitlines()[-1] == "[]"
 
 
-def test_broken_pipe_is_quiet(process: Farthing, write_flow: Write) -> None:
-    process("run", write_flow({"text": "Hello."}), "hi")
+def test_broken_pipe_is_quiet(folder: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run([str(SCRIPT), "events", "--schema"], stdout=writer, stderr=subprocess.PIPE)
@@ -196,19 +195,19 @@ def test_broken_pipe_is_quiet(process: Farthing, write_flow: Write) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_run_says_a_warning_in_a_pipe_too(process: Farthing, write_flow: Write) -> None:
+def test_run_says_a_warning_in_a_pipe_too(farthing: Farthing, write_flow: Write) -> None:
     flow = write_flow({"text": "One.", "cost": "0.45"}, {"text": "Two.", "cost": "0.01"})
-    process("run", flow, "hi")
-    said = process("run", flow, "hi")
+    farthing("run", flow, "hi")
+    said = farthing("run", flow, "hi")
     assert said.code == 0
     assert "warning helper" in said.err
     assert "$0.45 of $0.50 today" in said.err
 
 
-def test_run_of_several_outputs_gives_an_object(process: Farthing, write_flow: Write, folder: Path) -> None:
+def test_run_of_several_outputs_gives_an_object(farthing: Farthing, write_flow: Write, folder: Path) -> None:
     document = json.loads((folder / write_flow({"text": "Hello."})).read_text("utf-8"))
     document["nodes"].append({"id": "copy", "type": "output", "config": {}})
     document["edges"].append({"source": "helper", "target": "copy"})
     (folder / "two.json").write_text(json.dumps(document), encoding="utf-8")
     (folder / "two.script.json").write_text((folder / "greeter.script.json").read_text("utf-8"))
-    assert process("run", "two.json", "hi").json == {"answer": "Hello.", "copy": "Hello."}
+    assert farthing("run", "two.json", "hi").json == {"answer": "Hello.", "copy": "Hello."}

@@ -87,21 +87,18 @@ def test_terminal_has_no_colour_where_none_is_wanted(terminal: Terminal, write_f
     assert "\x1b" not in said.out
 
 
-@pytest.mark.parametrize(
-    "args",
-    [
-        ("events",),
-        ("sessions", "--rehearsal"),
-        ("spend", "--rehearsal"),
-        ("spend", "--rehearsal", "--rows"),
-        ("facts", "--rehearsal"),
-        ("budget", "show", "--rehearsal"),
-        ("nodes",),
-    ],
+WIDE = (
+    "events",
+    "sessions --rehearsal",
+    "spend --rehearsal",
+    "spend --rehearsal --rows",
+    "facts --rehearsal",
+    "budget show --rehearsal",
+    "nodes",
 )
-def test_terminal_of_eighty_columns_wraps_nothing(
-    args: tuple[str, ...], terminal: Terminal, write_flow: Write
-) -> None:
+
+
+def test_terminal_of_eighty_columns_wraps_nothing(terminal: Terminal, write_flow: Write) -> None:
     flow = write_flow(
         {"tool_calls": [{"name": "memory_write", "arguments": {"key": "name", "value": "Ada " * 40}}]},
         {
@@ -112,10 +109,11 @@ def test_terminal_of_eighty_columns_wraps_nothing(
     )
     user = "a-user-with-quite-a-long-name"
     terminal("run", flow, "A long question. " * 20, "--user", user, "--limit", "tokens=9999")
-    said = terminal(*args)
-    assert said.code == 0
-    for line in plain(said.out).splitlines():
-        assert cells(line) <= 80, line
+    for command in WIDE:
+        said = terminal(*command.split())
+        assert said.code == 0
+        for line in plain(said.out).splitlines():
+            assert cells(line) <= 80, f"{command}: {line}"
 
 
 def test_terminal_json_is_laid_out_and_safe(terminal: Terminal, write_flow: Write) -> None:
