@@ -38,6 +38,10 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     max_output: int | None = None
     timeout_s: float = 120.0
 
+    def __repr__(self) -> str:
+        """Never the key itself."""
+        return f"Provider(name={self.name!r}, base_url={self.base_url!r}, key={'set' if self.key else None})"
+
 
 class ModelName(NamedTuple):
     """`provider:name`, taken apart."""

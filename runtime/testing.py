@@ -14,7 +14,7 @@ import msgspec
 from runtime.calls import Clients
 from runtime.clock import Clock, VirtualClock
 from runtime.errors import BadInput
-from runtime.events import Entry, Event
+from runtime.events import Entry, Event, encode
 from runtime.messages import LanguageModel, Request
 from runtime.models.scripted import ScriptedModel
 from runtime.providers import Provider
@@ -193,7 +193,7 @@ _DROPPED = frozenset({"at", "run_id", "v", "ms", "digest", "flow_hash", "request
 
 
 def _row(event: Event) -> dict[str, Any]:
-    row: dict[str, Any] = _without(msgspec.to_builtins(event))
+    row: dict[str, Any] = _without(msgspec.json.decode(encode(event)))
     return row
 
 
