@@ -51,6 +51,7 @@ async def test_example_has_the_kept_timeline(path: Path) -> None:
     encoded = msgspec.json.format(msgspec.json.encode(fresh), indent=1) + b"\n"
     if os.environ.get("FARTHING_KEEP_TIMELINES"):
         kept.write_bytes(encoded)
+        return
     for turn, now in zip(turns, fresh, strict=True):
         assert now.timeline == turn.timeline
 
