@@ -32,12 +32,14 @@ class Waiting:
         if ticket is not None:
             self._answers.pop(ticket, None)
 
-    def missed(self) -> bool:
-        """Whether the pulse moved since a waiting call was told to wait."""
-        if not self._answers:
-            return False
+    async def missed(self) -> bool:
+        """Whether the pulse moved since a waiting call was told to wait. It may be another call's answer
+        that is stale, so all get a turn to ask again."""
         oldest = time.monotonic() - FRESH_S
-        return any(pulse < self.pulse and at > oldest for pulse, at in self._answers.values())
+        if any(pulse < self.pulse and at > oldest for pulse, at in self._answers.values()):
+            await asyncio.sleep(0)
+            return True
+        return False
 
     def beat(self, pulse: int) -> None:
         """Something was settled, released, raised or left."""

@@ -123,7 +123,7 @@ class MemoryRecord:
         self._do(calls.leave_queue, ticket)
 
     async def wait_settled(self, timeout_s: float) -> bool:
-        if self._waiting.missed():
+        if await self._waiting.missed():
             return True
         if timeout_s <= 0:
             return False

@@ -161,7 +161,7 @@ class SqliteBase:
     async def wait_settled(self, timeout_s: float) -> bool:
         deadline = time.monotonic() + timeout_s
         while True:
-            if self._waiting.missed():
+            if await self._waiting.missed():
                 return True
             left = deadline - time.monotonic()
             self._watch()

@@ -190,7 +190,7 @@ class SqliteRecord(SqliteBase):
         return cast(int, self._look(reads.first_seq, session_uid))
 
     async def follow(self, session_uid: str, *, after: int = 0) -> AsyncIterator[bytes]:
-        while self._writer is not None:
+        while self._writer is not None and not self._waiting.closed:
             moved = self._waiting.follow(session_uid)
             try:
                 self._watch()
