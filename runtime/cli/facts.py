@@ -11,14 +11,14 @@ import click
 import msgspec
 
 from runtime.cli import options
+from runtime.cli.facts_shown import print_facts
 from runtime.cli.groups import DefaultGroup
 from runtime.cli.opening import with_record
 from runtime.cli.run_input import typed
 from runtime.cli.sessions import tell_hidden
 from runtime.cli.shelves import Where, matching, one
-from runtime.cli.streams import result_csv, result_json, say
-from runtime.cli.table import Column, show
-from runtime.cli.when import When, stamp
+from runtime.cli.streams import say
+from runtime.cli.when import When
 from runtime.clock import SystemClock
 from runtime.errors import BadInput, NotFound
 from runtime.events import Event, MemoryForgotten, MemoryWrite
@@ -29,10 +29,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 MAX_VALUE_BYTES = 4000
 MAX_KEY_CHARS = 120
 """As the gate of a Memory node has them by default."""
-CSV_HEADER = (
-    "namespace", "scope", "owner", "key", "value", "kind", "version", "state", "origin", "confidence",
-    "actor", "source", "recorded_at", "valid_from", "valid_to", "seen",
-)  # fmt: skip
 
 
 class _Facts(DefaultGroup):
@@ -101,7 +97,7 @@ def list_facts(
         return [(s, f) for s, f in found if internal or not f.internal], hidden
 
     found, hidden = with_record(db, work)
-    _print(found, as_json=as_json, as_csv=as_csv, versions=False)
+    print_facts(found, as_json=as_json, as_csv=as_csv, versions=False)
     tell_hidden(hidden, partition, "fact")
 
 
@@ -134,7 +130,7 @@ def history(
     found = with_record(db, work)
     if not found:
         raise NotFound(f"There is no fact {key!r} there.", remedy="`farthing facts` lists them.")
-    _print(found, as_json=as_json, as_csv=as_csv, versions=True)
+    print_facts(found, as_json=as_json, as_csv=as_csv, versions=True)
 
 
 @command.command(
@@ -262,88 +258,3 @@ def check_write(key: str, value: Any) -> None:
             code="memory.credential",
             remedy="Put it under [secrets] in your settings.",
         )
-
-
-def value_text(value: Any) -> str:
-    """A fact's value for people: null is an empty value, not an absent one."""
-    if value is None:
-        return "(empty)"
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
-
-
-def _print(found: list[tuple[Shelf, Fact]], *, as_json: bool, as_csv: bool, versions: bool) -> None:
-    if as_json:
-        result_json([_json(shelf, fact) for shelf, fact in found])
-    elif as_csv:
-        result_csv(CSV_HEADER, (_csv(shelf, fact) for shelf, fact in found))
-    elif not found:
-        say("No facts.")
-    elif versions:
-        _versions_table(found)
-    else:
-        _table(found)
-
-
-def _json(shelf: Shelf, fact: Fact) -> dict[str, Any]:
-    place = {"namespace": shelf.namespace, "scope": shelf.scope, "owner": shelf.owner}
-    return {**place, **{name: getattr(fact, name) for name in fact.__struct_fields__}}
-
-
-def _csv(shelf: Shelf, fact: Fact) -> tuple[object, ...]:
-    times = (fact.recorded_at, fact.valid_from, fact.valid_to)
-    return (
-        shelf.namespace, shelf.scope, shelf.owner, fact.key, value_text(fact.value), fact.kind, fact.version,
-        fact.state, fact.origin, fact.confidence, fact.actor, fact.source,
-        *(None if at is None else at.isoformat() for at in times), fact.seen,
-    )  # fmt: skip
-
-
-def _table(found: list[tuple[Shelf, Fact]]) -> None:
-    several = len({shelf.namespace for shelf, _ in found}) > 1
-    columns = [
-        Column("key", flexible=True, style="bold"),
-        Column("value", flexible=True),
-        Column("of", flexible=True),
-        *([Column("namespace", flexible=True)] if several else []),
-        Column("from"),
-        Column("version", right=True, spare=True),
-        Column("when (UTC)"),
-    ]
-    rows = [
-        (
-            fact.key,
-            value_text(fact.value),
-            f"{shelf.scope} {shelf.owner}",
-            *((shelf.namespace,) if several else ()),
-            fact.origin,
-            str(fact.version),
-            stamp(fact.recorded_at),
-        )
-        for shelf, fact in found
-    ]
-    show(columns, rows)
-
-
-def _versions_table(found: list[tuple[Shelf, Fact]]) -> None:
-    columns = (
-        Column("version", right=True),
-        Column("value", flexible=True, style="bold"),
-        Column("state"),
-        Column("from"),
-        Column("by", flexible=True),
-        Column("recorded (UTC)", spare=True),
-        Column("until (UTC)"),
-    )
-    rows = [
-        (
-            str(fact.version),
-            value_text(fact.value),
-            fact.state,
-            fact.origin,
-            fact.actor or (f"run {fact.source}" if fact.source else ""),
-            stamp(fact.recorded_at),
-            "" if fact.valid_to is None else stamp(fact.valid_to),
-        )
-        for _, fact in found
-    ]
-    show(columns, rows)

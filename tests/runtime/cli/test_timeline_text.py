@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from runtime import events as ev
 from runtime.cli.plain import cells
 from runtime.cli.timeline import Row, Timeline, fold
-from runtime.cli.timeline_text import Paper, left, live_lines, money, row_lines, tightest, tree_lines
+from runtime.cli.timeline_numbers import left, money, tightest
+from runtime.cli.timeline_text import Paper, live_lines, row_lines, tree_lines
 from runtime.usage import Usage
 from tests.runtime.cli.timelines import BEGAN, call, gauge, numbered, started, stopped, usual
 
