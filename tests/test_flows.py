@@ -1,6 +1,6 @@
 """Every example flow runs with no key, and its timeline is the one that was looked at and kept.
 
-`FARTHING_KEEP_TIMELINES=1 pytest tests/test_flows.py` keeps today's timelines; look at the difference.
+`KEEP_TIMELINES=1 pytest tests/test_flows.py` keeps today's timelines; look at the difference.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ async def test_example_has_the_kept_timeline(path: Path) -> None:
             assert ran.outcome.rehearsal
             fresh.append(msgspec.structs.replace(turn, timeline=ran.timeline()))
     encoded = msgspec.json.format(msgspec.json.encode(fresh), indent=1) + b"\n"
-    if os.environ.get("FARTHING_KEEP_TIMELINES"):
+    if os.environ.get("KEEP_TIMELINES"):
         kept.write_bytes(encoded)
         return
     for turn, now in zip(turns, fresh, strict=True):
