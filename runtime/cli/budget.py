@@ -53,6 +53,7 @@ def command() -> None:
 
 @command.command(
     "show",
+    short_help="Show how budgets stand.",
     epilog=options.examples(
         "farthing budget show --user ada", "farthing budget show --flow flow.json --json"
     ),
@@ -91,6 +92,7 @@ def show_budgets(
 
 @command.command(
     "raise",
+    short_help="Give a budget another limit.",
     epilog=options.examples(
         'farthing budget raise daily --to 2.00 --user ada --reason "end of month"',
         'farthing budget raise default-daily --to 20 --for-good --reason "more work"',

@@ -17,7 +17,7 @@ from runtime.cli.plain import one_line, visible
 from runtime.cli.streams import coloured, paint, result_json, write
 from runtime.clock import SystemClock
 from runtime.errors import FarthingError
-from runtime.ledger import PERIOD_WORDS, amount_text
+from runtime.ledger import amount_text
 from runtime.providers import SCRIPTED
 from runtime.settings import Settings
 
@@ -25,6 +25,10 @@ PACKAGES = (
     "click", "msgspec", "pydantic", "openai", "genai-prices", "jinja2", "networkx", "sqlmodel",
     "starlette", "uvicorn",
 )  # fmt: skip
+EACH = {
+    "run": "a run", "session": "a session", "daily": "a day", "weekly": "a week", "monthly": "a month",
+    "lifetime": "in all",
+}  # fmt: skip
 VERSION_AT, APPLICATION_AT, HEADER = 60, 68, 100
 """Where a SQLite file's header has its user version and application id, and how long it is."""
 
@@ -200,7 +204,7 @@ def _limits(settings: Settings) -> Section:
         on = budget.provider or ("paid providers" if budget.paid_only else "every provider")
         flow = f", flow {budget.flow}" if budget.flow else ""
         lines.append(
-            f"{one_line(rule.name)}: {amount_text(rule.metric, rule.limit)} {PERIOD_WORDS[rule.period]}"
+            f"{one_line(rule.name)}: {amount_text(rule.metric, rule.limit)} {EACH[rule.period]}"
             f" for {whose} on {one_line(on + flow)}; change it in {rule.field}"
         )
         amount = amount_text(rule.metric, rule.limit)

@@ -16,7 +16,7 @@ from runtime.cli.opening import with_record
 from runtime.cli.plain import clip, json_visible, one_line
 from runtime.cli.streams import coloured, is_terminal, say, width_of, write
 from runtime.cli.timeline import Timeline, fold
-from runtime.cli.timeline_text import Paper, budget_lines, heading, row_lines, run_lines, tree_lines
+from runtime.cli.timeline_text import Paper, budget_lines, heading, live_lines, run_lines, tree_lines
 from runtime.cli.when import stamp
 from runtime.errors import NotFound
 from runtime.events import Event, Unknown, decode, event_types
@@ -256,11 +256,11 @@ def _news(
     lines: list[str] = []
     for row in timeline.add(_stored.decode(body).seq, decode(body)):
         if row.kind == "run":
-            below = [r for r in timeline.rows() if r.run_id == row.run_id]
+            below = timeline.rows(row.run_id)
             lines += [*run_lines(runs.get(row.run_id, 1), row, paper), *budget_lines(below, paper), ""]
             continue
         if row.run_id is not None and row.run_id not in runs:
             runs[row.run_id] = len(runs) + 1
             lines.append(heading(paper))
-        lines += row_lines(row, paper)
+        lines += live_lines(row, paper)
     return lines

@@ -67,7 +67,9 @@ def command() -> None:
 
 
 @command.command(
-    "list", epilog=options.examples("farthing facts list --user ada", "farthing facts list --csv")
+    "list",
+    short_help="List current facts.",
+    epilog=options.examples("farthing facts list --user ada", "farthing facts list --csv"),
 )
 @where_options
 @click.option("--internal", is_flag=True, help="Also Farthing's own (keys that begin with __).")
@@ -102,7 +104,8 @@ def list_facts(
 
 
 @command.command(
-    epilog=options.examples("farthing facts history name --user ada", "farthing facts history name --json")
+    short_help="Show every version of a fact.",
+    epilog=options.examples("farthing facts history name --user ada", "farthing facts history name --json"),
 )
 @click.argument("key")
 @where_options
@@ -135,6 +138,7 @@ def history(
 
 @command.command(
     "set",
+    short_help="Write a fact.",
     epilog=options.examples(
         'farthing facts set name "Ada" --user ada --flow example:support',
         "farthing facts set visits 3 --user ada --namespace shop --until 2027-01-01",
@@ -200,7 +204,10 @@ def set_fact(
     say(f"{key}: {written.outcome}, version {written.fact.version}.")
 
 
-@command.command(epilog=options.examples("farthing facts forget bicycle --user ada --flow example:support"))
+@command.command(
+    short_help="Forget facts.",
+    epilog=options.examples("farthing facts forget bicycle --user ada --flow example:support"),
+)
 @click.argument("keys", nargs=-1, required=True, metavar="KEY...")
 @where_options
 @options.actor

@@ -31,7 +31,7 @@ def rehearsal(function: F) -> F:
         "partition",
         is_flag=True,
         callback=lambda _ctx, _param, value: "rehearsal" if value else "real",
-        help="Show rehearsals (runs on the scripted model) instead of real runs.",
+        help="Rehearsals (runs on the scripted model) instead of real runs.",
     )(function)
 
 

@@ -30,10 +30,11 @@ class Timeline:
             news.extend(handle(self._tree, seq, event))
         return tuple(draft.row() for draft in news)
 
-    def rows(self) -> list[Row]:
-        """Every row so far, depth first, in the order in which they began."""
+    def rows(self, run_id: str | None = None) -> list[Row]:
+        """Every row so far, or those of one run, depth first, in the order in which they began."""
         found: list[Row] = []
-        stack = list(reversed(self._tree.top))
+        top = self._tree.top if run_id is None else [self._tree.runs[run_id]]
+        stack = list(reversed(top))
         while stack:
             draft = stack.pop()
             found.append(draft.row())

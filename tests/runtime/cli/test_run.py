@@ -211,3 +211,23 @@ def test_run_of_several_outputs_gives_an_object(farthing: Farthing, write_flow: 
     (folder / "two.json").write_text(json.dumps(document), encoding="utf-8")
     (folder / "two.script.json").write_text((folder / "greeter.script.json").read_text("utf-8"))
     assert farthing("run", "two.json", "hi").json == {"answer": "Hello.", "copy": "Hello."}
+
+
+def test_follow_shows_what_another_process_does_until_it_is_stopped(
+    process: Farthing, farthing: Farthing, write_flow: Write
+) -> None:
+    flow = write_flow({"text": "One."})
+    farthing("run", flow, "hi", "--session", "s")
+    follower = subprocess.Popen(
+        [str(SCRIPT), "events", "s", "--follow", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert follower.stdout is not None
+    seen = [json.loads(follower.stdout.readline())]
+    assert process("run", flow, "again", "--session", "s").code == 0
+    while [event["type"] for event in seen].count("run.finished") < 2:
+        seen.append(json.loads(follower.stdout.readline()))
+    follower.send_signal(signal.SIGINT)
+    _, err = follower.communicate(timeout=30)
+    assert follower.returncode == 130
+    assert b"Traceback" not in err
+    assert [event["seq"] for event in seen] == list(range(1, len(seen) + 1))

@@ -155,7 +155,7 @@ def test_doctor_of_a_fresh_machine_has_no_problem(farthing: Farthing) -> None:
     assert found["model"]["rehearsal"] is True
     assert [limit["name"] for limit in found["limits"]] == ["default-daily"]
     assert found["database"]["exists"] is False
-    assert "default-daily: $5.00" in farthing("doctor").out
+    assert "default-daily: $5.00 a day for each user" in farthing("doctor").out
 
 
 def test_doctor_says_where_a_key_is_from_and_never_the_key(
