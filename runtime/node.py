@@ -7,7 +7,6 @@ The budget lies below that door: no node can make a model call that is not decid
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
@@ -229,8 +228,7 @@ def always(_config: Any) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeType:
+class NodeType(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of node: how it is configured, wired, shown and run.
 
     `run` is None for attachments (memory, budget, tool): they are never executed, they govern. `outputs`
@@ -264,4 +262,4 @@ class NodeType:
     conditions: Callable[[Any], tuple[str, ...]] = no_conditions
     reasons: Callable[[Any], bool] = never
     templates: tuple[str, ...] = ()
-    keywords: tuple[str, ...] = field(default=())
+    keywords: tuple[str, ...] = msgspec.field(default=())

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import msgspec
 from pydantic import ValidationError
 
 from runtime.errors import BadFlow, Problem
@@ -52,8 +52,7 @@ class MemoryBinding(NamedTuple):
     namespace: str
 
 
-@dataclass(frozen=True, slots=True)
-class PlanNode:
+class PlanNode(msgspec.Struct, frozen=True):
     """A node ready to run. `rules` are the flow's budgets that govern its model calls."""
 
     index: int
@@ -68,8 +67,7 @@ class PlanNode:
     main_port: str = "out"
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """A compiled flow: nodes in canonical order, attachments apart."""
 
     flow_id: str
@@ -77,7 +75,7 @@ class Plan:
     hash: str
     raw: bytes
     nodes: tuple[PlanNode, ...]
-    attachments: dict[str, Any] = field(default_factory=dict)
+    attachments: dict[str, Any] = msgspec.field(default_factory=dict)
     needs: tuple[str, ...] = ()
     warnings: tuple[Problem, ...] = ()
 
@@ -107,8 +105,7 @@ class Plan:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class _View:
+class _View(msgspec.Struct, frozen=True):
     node_id: str
     by_kind: dict[PortKind, tuple[str, ...]]
 

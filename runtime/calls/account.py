@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import msgspec
@@ -17,8 +16,7 @@ from runtime.providers import ModelName, Provider
 from runtime.usage import Usage
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(msgspec.Struct, frozen=True):
     """On whose behalf and under which budgets calls are made. `path` names the node and its visit."""
 
     journal: Journal
@@ -37,8 +35,7 @@ class Account:
         return self.provider.free
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """One call as its caller wants it. `index` counts the calls of a step. `kept` and `news` describe the
     messages for the timeline: how many were sent before, and those that are new."""
 

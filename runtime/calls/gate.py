@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 
 import msgspec
 
@@ -33,8 +32,7 @@ ASK_AGAIN_S = 0.25
 """How often a waiting call asks again where nothing woke it."""
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class RetryPolicy(msgspec.Struct, frozen=True):
     """One bounded budget of retries for a step: tries at most, and seconds of waiting in all."""
 
     tries: int = 4

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from runtime.errors import ContextTooLarge
 from runtime.memory.cascade import Cascade, Pruned, overhead_of, prune

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
+
+import msgspec
 
 CandidateKind = Literal["fact", "episode"]
 
@@ -18,8 +19,7 @@ class Block(NamedTuple):
     order: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A fact or an episode that may be injected.
 
     `kind`: which of both. `text` is shown. `key` orders facts that all fit. `at` is when it was recorded or

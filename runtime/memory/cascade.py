@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Literal
+
+import msgspec
 
 from runtime.memory.payload import Dropped, Payload, Pieces, gone
 
 
-@dataclass(frozen=True, slots=True)
-class Cascade:
+class Cascade(msgspec.Struct, frozen=True):
     """How far each stage goes, and what formatting costs.
 
     `overhead`: `recomputed` after every stage, or `fixed` as before the first one. `*_overhead`: tokens of
@@ -44,8 +44,7 @@ class Cascade:
     last_passages: int = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Pruned:
+class Pruned(msgspec.Struct, frozen=True):
     """What is left. `overhead` and `available` (limit - overhead) are those that the last check used.
 
     `stage` is the last one that ran, 0 where all fitted; `dropped` has everything that is not sent.
@@ -101,24 +100,24 @@ def _best(pieces: Pieces, number: int) -> Pieces:
 
 def _no_weak(payload: Payload, short: float, long: float) -> Payload:
     kept_short = tuple(piece for piece in _short(payload) if piece.relevance >= short)
-    return replace(
+    return msgspec.structs.replace(
         payload, passages=kept_short + tuple(piece for piece in _long(payload) if piece.relevance >= long)
     )
 
 
 def _best_passages(payload: Payload, rules: Cascade) -> Payload:
     best = _best(_short(payload), rules.keep_short) + _best(_long(payload), rules.keep_long)
-    return replace(payload, passages=best)
+    return msgspec.structs.replace(payload, passages=best)
 
 
 def _few_derived(payload: Payload, rules: Cascade) -> Payload:
     insights, summaries = payload.insights[: rules.keep_insights], payload.summaries[: rules.keep_summaries]
-    return replace(payload, insights=insights, summaries=summaries)
+    return msgspec.structs.replace(payload, insights=insights, summaries=summaries)
 
 
 def _few_known(payload: Payload, rules: Cascade) -> Payload:
     entities, facts = payload.entities[: rules.keep_entities], payload.facts[: rules.keep_facts]
-    return replace(payload, entities=entities, facts=facts)
+    return msgspec.structs.replace(payload, entities=entities, facts=facts)
 
 
 def _least(payload: Payload, rules: Cascade) -> Payload:
@@ -129,11 +128,14 @@ def _least(payload: Payload, rules: Cascade) -> Payload:
 StageRule = tuple[str, Callable[[Payload, Cascade], Payload]]
 
 STAGES: tuple[StageRule, ...] = (
-    ("prior sessions", lambda payload, rules: replace(payload, prior=())),
-    ("deep history", lambda p, rules: replace(p, history=_last(p.history, rules.deep_turns))),
+    ("prior sessions", lambda payload, rules: msgspec.structs.replace(payload, prior=())),
+    ("deep history", lambda p, rules: msgspec.structs.replace(p, history=_last(p.history, rules.deep_turns))),
     ("weak long-term passage", lambda payload, rules: _no_weak(payload, float("-inf"), rules.weak_long)),
     ("weak passage", lambda payload, rules: _no_weak(payload, rules.weak, rules.weak)),
-    ("older history", lambda p, rules: replace(p, history=_last(p.history, rules.recent_turns))),
+    (
+        "older history",
+        lambda p, rules: msgspec.structs.replace(p, history=_last(p.history, rules.recent_turns)),
+    ),
     ("beyond the best passages", _best_passages),
     ("beyond the first insights and summaries", _few_derived),
     ("beyond the first facts", _few_known),
@@ -144,14 +146,18 @@ STAGES: tuple[StageRule, ...] = (
 
 def _filtered(payload: Payload, rules: Cascade) -> tuple[Payload, list[Dropped]]:
     """Without what is never sent: retired passages, superseded items, superfluous summaries."""
-    live = replace(payload, passages=tuple(p for p in payload.passages if p.stage != "decayed"))
-    valid = replace(
+    live = msgspec.structs.replace(
+        payload, passages=tuple(p for p in payload.passages if p.stage != "decayed")
+    )
+    valid = msgspec.structs.replace(
         live,
         passages=tuple(piece for piece in live.passages if not piece.superseded_by),
         insights=tuple(piece for piece in live.insights if not piece.superseded_by),
     )
-    needed = replace(valid, summaries=()) if len(valid.history) >= rules.redundant_from else valid
-    relevant = replace(
+    needed = (
+        msgspec.structs.replace(valid, summaries=()) if len(valid.history) >= rules.redundant_from else valid
+    )
+    relevant = msgspec.structs.replace(
         needed,
         passages=_relevant(needed.passages, rules),
         insights=_relevant(needed.insights, rules),
@@ -177,7 +183,7 @@ def prune(payload: Payload, limit: int, rules: Cascade | None = None) -> Pruned:
     stage = 0
     while current.tokens > limit - overhead and stage < len(STAGES):
         reason, rule = STAGES[stage]
-        before = replace(current, passages=_short(current) + _long(current))
+        before = msgspec.structs.replace(current, passages=_short(current) + _long(current))
         current = rule(before, rules)
         dropped += gone(before, current, reason)
         stage += 1

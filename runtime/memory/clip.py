@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from runtime.memory.estimate import Estimator
 from runtime.memory.ranges import check
@@ -45,8 +46,7 @@ def _boundary(text: str, end: int) -> int:
     return end
 
 
-@dataclass(frozen=True, slots=True)
-class ToolBudget:
+class ToolBudget(msgspec.Struct, frozen=True):
     """What tools may take of a prompt. `definitions_share`: part of the dynamic budget for definitions."""
 
     definitions_share: float = 0.25

@@ -6,9 +6,10 @@ Pure: `request` says what to ask a model, `summarised` and `failed` take what ca
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
+
+import msgspec
 
 from runtime.memory.compaction_rules import Compaction
 from runtime.memory.estimate import Estimator
@@ -90,8 +91,7 @@ def _shown(number: int, turn: Turn, clip: int) -> str:
     return "\n".join([f"Turn {number} ({when})", *(f"  {who}: {text}" for who, text in said if text)])
 
 
-@dataclass(frozen=True, slots=True)
-class CompactionRun:
+class CompactionRun(msgspec.Struct, frozen=True):
     """A run under way: what is left to do and what was done.
 
     `target`: tokens to free, 0 where there is no goal and all is condensed. `waiting`: batches not done.
@@ -116,7 +116,9 @@ class CompactionRun:
 
     def at(self, elapsed_ms: float) -> CompactionRun:
         """The run after `elapsed_ms`: over, where its time is up and something is left."""
-        return replace(self, out_of_time=elapsed_ms >= self.time_budget_ms and self.request() is not None)
+        return msgspec.structs.replace(
+            self, out_of_time=elapsed_ms >= self.time_budget_ms and self.request() is not None
+        )
 
     def summarised(self, summary: str, count: Estimator) -> CompactionRun:
         """After the model summarised the first waiting batch; a blank summary is a failure."""
@@ -125,11 +127,13 @@ class CompactionRun:
         batch = self.waiting[0]
         saved = self.saved + max(0, batch.tokens - count(summary))
         done = (*self.done, *batch.refs)
-        return replace(self, saved=saved, done=done, calls=self.calls + 1, waiting=self.waiting[1:])
+        return msgspec.structs.replace(
+            self, saved=saved, done=done, calls=self.calls + 1, waiting=self.waiting[1:]
+        )
 
     def failed(self, error: str) -> CompactionRun:
         """After a call failed: its turns stay, and so do all later ones, or the history would have a hole."""
-        return replace(self, calls=self.calls + 1, errors=(*self.errors, error))
+        return msgspec.structs.replace(self, calls=self.calls + 1, errors=(*self.errors, error))
 
     def outcome(self) -> Outcome:
         """What the run came to so far."""

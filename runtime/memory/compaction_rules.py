@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from runtime.memory.ranges import check
 
 
-@dataclass(frozen=True, slots=True)
-class Compaction:
+class Compaction(msgspec.Struct, frozen=True):
     """When and how old turns are replaced by summaries. Shares are of the window without the output buffer.
 
     `enabled`: off unless asked for. `compaction_threshold`: share above which a rising trend asks for a run.

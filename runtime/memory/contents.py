@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
+
+import msgspec
 
 Section = Literal["known_facts", "passages", "insights", "summaries", "tools", "state"]
 Style = Literal["plain", "markdown", "json", "xml"]
@@ -35,8 +36,7 @@ class Recommended(NamedTuple):
     score: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
+class Contents(msgspec.Struct, frozen=True):
     """What was selected, best first in each section; `tools` and `hints` are one section."""
 
     known_facts: tuple[str, ...] = ()

@@ -6,14 +6,14 @@ The product counts with one token counter; these serve comparisons and places wh
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 Estimator = Callable[[str], int]
 """Text in, whole tokens out; never negative."""
 
 
-@dataclass(frozen=True, slots=True)
-class LengthEstimator:
+class LengthEstimator(msgspec.Struct, frozen=True):
     """Tokens as a fixed share of the code points of a text.
 
     `chars_per_token`: code points that make one token. `surcharge_pct`: percent added on top. `least`: what

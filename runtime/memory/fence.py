@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from runtime.errors import BadConfig
 from runtime.memory.candidates import Block, Candidate, utc
@@ -41,8 +42,7 @@ def escape(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True)
-class Fence:
+class Fence(msgspec.Struct, frozen=True):
     """How remembered text stands in a prompt.
 
     `tag` encloses it; `facts_header` and `recall_header` open it; `bullet` begins an item, whose further

@@ -6,8 +6,9 @@ Every window is cut between units, so nothing that is sent asks for a call witho
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Generic, NamedTuple, Protocol, TypeVar
+
+import msgspec
 
 from runtime.memory.estimate import Estimator
 
@@ -41,8 +42,7 @@ class MessageLike(Protocol):
 M = TypeVar("M", bound=MessageLike)
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(msgspec.Struct, frozen=True):
     """A message that a policy wrote: a summary, a recalled passage, or the answer to a call that has none."""
 
     role: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from runtime.errors import BadConfig
 from runtime.memory.candidates import Block, Candidate, of_other_sessions, unsound

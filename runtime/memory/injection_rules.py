@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from runtime.errors import BadConfig
 from runtime.memory.candidates import CandidateKind
@@ -13,8 +14,7 @@ from runtime.memory.ranges import check
 Accounting = Literal["rendered", "items"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Injection:
+class Injection(msgspec.Struct, frozen=True, kw_only=True):
     """What memory may take of a context, and how it is chosen.
 
     `tokens`, `lines`, `bytes`: most that blocks, facts and episodes take together; None sets no limit.
@@ -81,8 +81,7 @@ class Injection:
         return Limits(tokens, self.lines, self.bytes)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """One line of the packing report: what became of a candidate, and why.
 
     `shown` is what is sent of it. `reason`, where it is not sent whole: the limit that it exceeds (`tokens`,
@@ -101,8 +100,7 @@ class Entry:
     shown: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Injected:
+class Injected(msgspec.Struct, frozen=True):
     """What is sent, and the report. Each part is the content of a message of its own, None where empty.
 
     `facts` is there only where all facts fit; otherwise they are among `recall`. `blocks_size` and

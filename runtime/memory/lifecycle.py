@@ -7,17 +7,17 @@ at, so fading once over a month or thirty times over a day gives the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import exp, log
 from typing import NamedTuple
+
+import msgspec
 
 from runtime.errors import BadConfig
 from runtime.memory.ranges import check
 
 
-@dataclass(frozen=True, slots=True)
-class Lifecycle:
+class Lifecycle(msgspec.Struct, frozen=True):
     """How derived short-term items change with time and use.
 
     `enabled`: off, scores stay as they are. `decay_rate`: per hour since the last access. `access_boost`:
@@ -153,8 +153,7 @@ def _share(value: float, full: float) -> float:
     return min(1.0, max(0.0, value / full))
 
 
-@dataclass(frozen=True, slots=True)
-class Inclusion:
+class Inclusion(msgspec.Struct, frozen=True):
     """Whether a lasting item qualifies for one recall.
 
     `decay_rate`: per hour of age. `usage_boost`: factor of ln(1 + hits). `threshold`: least score.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
+
+import msgspec
 
 from runtime.memory.compaction_rules import Compaction
 
@@ -33,8 +34,7 @@ class Reading(NamedTuple):
     utilization_pct: float
 
 
-@dataclass(frozen=True, slots=True)
-class Monitor:
+class Monitor(msgspec.Struct, frozen=True):
     """What is known of a session's prompts.
 
     `readings`: of the last turns, oldest first, at most `trend_window`. `turns_since`: turns recorded since
@@ -62,15 +62,15 @@ class Monitor:
     def recorded(self, reading: Reading, rules: Compaction) -> Monitor:
         """After one more turn."""
         readings = (*self.readings, reading)[-rules.trend_window :]
-        return replace(self, readings=readings, turns_since=self.turns_since + 1)
+        return msgspec.structs.replace(self, readings=readings, turns_since=self.turns_since + 1)
 
     def started(self) -> Monitor:
         """After a compaction began; none is due until it ends."""
-        return replace(self, running=True)
+        return msgspec.structs.replace(self, running=True)
 
     def completed(self) -> Monitor:
         """After a compaction ended, well or not; the cooldown begins anew."""
-        return replace(self, running=False, turns_since=0, finished=self.finished + 1)
+        return msgspec.structs.replace(self, running=False, turns_since=0, finished=self.finished + 1)
 
     def severity(self, rules: Compaction) -> Severity:
         """The newest reading's severity; normal where there is none."""

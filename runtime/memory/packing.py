@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal, NamedTuple
+
+import msgspec
 
 from runtime.memory.clip import MARKER, clip
 from runtime.memory.estimate import Estimator
@@ -32,8 +33,7 @@ def measure(text: str, count: Estimator) -> Size:
     return Size(count(text), text.count("\n") + 1 if text else 0, len(text.encode("utf-8", "surrogatepass")))
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """Most tokens, lines and bytes; None sets no limit."""
 
     tokens: int | None = 1500

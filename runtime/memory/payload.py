@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from typing import Literal, NamedTuple
+
+import msgspec
 
 Stage = Literal["short_term", "long_term", "decayed"]
 
@@ -31,8 +32,7 @@ class Piece(NamedTuple):
 Pieces = tuple[Piece, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Payload:
+class Payload(msgspec.Struct, frozen=True):
     """The supporting part of a context, each section in the order it would be sent.
 
     `prior`: turns of earlier sessions. `history`: turns of this one, oldest first. `entities` and `facts` are
@@ -54,7 +54,7 @@ class Payload:
 
     def pieces(self) -> list[tuple[str, Piece]]:
         """Every piece with the name of its section."""
-        return [(field.name, piece) for field in fields(self) for piece in getattr(self, field.name)]
+        return [(name, piece) for name in self.__struct_fields__ for piece in getattr(self, name)]
 
 
 class Dropped(NamedTuple):

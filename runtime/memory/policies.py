@@ -7,9 +7,10 @@ everything as it was.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import inf, isfinite, sqrt
 from typing import Generic, NamedTuple
+
+import msgspec
 
 from runtime.memory.history import M, MessageLike, Note, Unit, flatten, tail, units
 
@@ -19,8 +20,7 @@ UNKNOWN_RANK = 2.0
 """Behind every likeness there is: those lie between -1 and 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Window(Generic[M]):
+class Window(msgspec.Struct, Generic[M], frozen=True):
     """What a policy sends of a history.
 
     `notes` are written by the policy and stand before `kept`; `left_out` are positions in the history.
@@ -42,8 +42,7 @@ def _window(notes: tuple[Note, ...], kept: Sequence[Unit[M]], total: int) -> Win
     return Window(notes, messages, tuple(i for i in range(total) if i not in inside))
 
 
-@dataclass(frozen=True, slots=True)
-class Buffer:
+class Buffer(msgspec.Struct, frozen=True):
     """The last messages, as they are. `keep`: how many; `least`: `keep` is never taken as fewer."""
 
     keep: int = 40
@@ -54,8 +53,7 @@ class Buffer:
         return _window((), tail(units(history), len(history), max(self.least, self.keep)), len(history))
 
 
-@dataclass(frozen=True, slots=True)
-class SummaryRequest:
+class SummaryRequest(msgspec.Struct, frozen=True):
     """Ask a model for a summary: `system` is the instruction, `user` the text, `covers` the positions."""
 
     system: str
@@ -63,8 +61,7 @@ class SummaryRequest:
     covers: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(msgspec.Struct, frozen=True):
     """Older messages are replaced by one note once the whole gets long.
 
     `threshold_chars`: code points of the stored messages above which a summary is due. `keep_last`: how many
@@ -135,8 +132,7 @@ def _line(message: MessageLike) -> str:
     return f"{message.role}: {text}"
 
 
-@dataclass(frozen=True, slots=True)
-class EmbedRequest:
+class EmbedRequest(msgspec.Struct, frozen=True):
     """Ask an embedder for vectors: `texts` of the history's positions `indices`, and the `query`'s own."""
 
     indices: tuple[int, ...]
@@ -151,8 +147,7 @@ class Embedded(NamedTuple):
     query: Vector | None
 
 
-@dataclass(frozen=True, slots=True)
-class Recall:
+class Recall(msgspec.Struct, frozen=True):
     """The newest messages, and of the older ones those most like the question.
 
     `keep_recent`: how many newest messages are sent as they are. `k`: how many older ones are recalled.

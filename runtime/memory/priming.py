@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeVar
+
+import msgspec
 
 from runtime.memory.payload import Payload, Pieces
 from runtime.memory.ranges import check
@@ -12,8 +13,7 @@ from runtime.memory.ranges import check
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Priming:
+class Priming(msgspec.Struct, frozen=True):
     """What earlier knowledge is brought in at the start of a session.
 
     `enabled`: whether anything is. `token_budget`: tokens for it. `top_entities`, `max_insights`,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from runtime.memory.priming import Priming
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(msgspec.Struct, frozen=True):
     """A kind's part of the limit: `part` from 0 to 1, `item_tokens` a typical item costs, `least` items."""
 
     part: float
@@ -21,8 +21,7 @@ class Share:
         return max(self.least, int(token_limit * self.part) // self.item_tokens)
 
 
-@dataclass(frozen=True, slots=True)
-class Shares:
+class Shares(msgspec.Struct, frozen=True):
     """How a token limit is divided between the kinds; the parts make 1 with prior sessions."""
 
     history: Share = Share(0.35, 150)

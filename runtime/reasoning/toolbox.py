@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -39,8 +38,7 @@ class Tool(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryTool:
+class MemoryTool(msgspec.Struct, frozen=True):
     """A memory tool as one of the agent's."""
 
     memory: MemoryService
