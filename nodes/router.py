@@ -10,7 +10,7 @@ from runtime.errors import ToolFailure
 from runtime.messages import Message, Request
 from runtime.node import Branch, Config, Inputs, NodeContext, NodeResult, NodeType, Port
 
-BranchName = Annotated[str, StringConstraints(pattern=r"^[^\W\d][\w-]{0,63}$")]
+BranchName = Annotated[str, StringConstraints(pattern=r"^[^\W\d][\w-]*$", max_length=64)]
 
 
 class When(Config):

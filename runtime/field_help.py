@@ -6,9 +6,6 @@ when a schema is asked for.
 
 from __future__ import annotations
 
-import ast
-import inspect
-import textwrap
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -32,6 +29,10 @@ def _texts(cls: type[Any]) -> dict[str, str]:
     """The text below each annotated field in the body of a class; none where the source is not there."""
     if cls.__module__.partition(".")[0] in ("builtins", "pydantic", "typing"):
         return {}
+    import ast
+    import inspect
+    import textwrap
+
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))
     except (OSError, TypeError, SyntaxError):

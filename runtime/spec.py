@@ -20,7 +20,8 @@ MAX_BYTES = 8 * 1024 * 1024
 """A flow document is at most 8 MiB: 10,000 nodes with a page of instructions each do not reach it."""
 MAX_DEPTH = 64
 """JSON nested deeper than this is refused; bodies of loops and schemas stay far below."""
-ID_PATTERN = r"^[^\W\d][\w-]{0,63}$"
+ID_PATTERN = r"^[^\W\d][\w-]*$"
+ID_CHARS = 64
 """Node ids: a letter or `_`, then up to 63 letters, digits, `_` or `-`, so that paths and templates can name
 them."""
 
@@ -32,7 +33,7 @@ class _Part(BaseModel):
 class NodeSpec(_Part):
     """A node as written."""
 
-    id: str = Field(pattern=ID_PATTERN)
+    id: str = Field(pattern=ID_PATTERN, max_length=ID_CHARS)
     """Unique in the flow."""
     type: str
     """A node type's name."""

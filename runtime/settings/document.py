@@ -24,7 +24,7 @@ from runtime.field_help import add_help
 from runtime.settings.files import line_of, parse
 from runtime.usage import NANO, parse_money
 
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=64)]
 """Names of providers, secrets and budgets."""
 SHORTEST_SECRET = 4
 """A shorter secret could not be replaced in records without spoiling them."""
