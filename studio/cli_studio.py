@@ -1,0 +1,88 @@
+"""Open the studio in the browser."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from runtime.cli import options
+from runtime.cli.streams import result, say
+from runtime.errors import NotFound
+
+if TYPE_CHECKING:
+    from studio.serving import Served
+
+HOST = "127.0.0.1"
+
+
+@click.command(
+    epilog=options.examples(
+        "farthing studio",
+        "farthing studio flows --port 9000",
+        "farthing studio --no-open",
+        "farthing studio --link",
+    )
+)
+@click.argument("folder", required=False, default=".", type=click.Path(path_type=Path))
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), metavar="N", help="The port; 0 takes any that is free."
+)
+@click.option("--host", default=HOST, show_default=True, metavar="ADDRESS", help="The address to listen at.")
+@click.option(
+    "--allow-host", "allow_hosts", multiple=True, metavar="NAME", help="Also answer under this host name."
+)
+@click.option("--no-open", is_flag=True, help="Print the link and open no browser.")
+@click.option("--link", "link_only", is_flag=True, help="Print a fresh link to the studio that runs already.")
+@options.database
+def command(
+    folder: Path,
+    port: int | None,
+    host: str,
+    allow_hosts: tuple[str, ...],
+    no_open: bool,
+    link_only: bool,
+    db: Path | None,
+) -> None:
+    """Design, run and inspect the flows of FOLDER (else of this one) in the browser.
+
+    It opens by a link that works once; `--link` prints another while it runs. Ctrl-C ends it, and cancels
+    what still runs.
+    """
+    if link_only:
+        result(_fresh_link(db, port))
+        return
+    from studio.serving import Asked, run, warn_of
+
+    warn_of(host)
+    asked = Asked(folder, host, port, allow_hosts, db, pages=True)
+
+    async def started(served: Served) -> None:
+        from studio.running import link
+
+        url = link(served.url, served.new_link())
+        say(f"The studio is at {url}")
+        say("That link works once; `farthing studio --link` prints another. Ctrl-C ends the studio.", "dim")
+        if not no_open:
+            await asyncio.to_thread(_open, url)
+
+    run(asked, started)
+
+
+def _fresh_link(db: Path | None, port: int | None) -> str:
+    from runtime.settings.places import database_path
+    from studio.running import fresh_link
+
+    found = fresh_link(database_path(os.environ, db).parent, port)
+    if found is None:
+        raise NotFound("No studio is running.", remedy="Start one with `farthing studio`.")
+    return found
+
+
+def _open(url: str) -> None:
+    import webbrowser
+
+    webbrowser.open(url)

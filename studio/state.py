@@ -1,0 +1,105 @@
+"""What the routes of one server share. Settings are read anew when they change; all else stays."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+from runtime.calls import Clients
+from runtime.errors import FarthingError
+from runtime.record import Record
+from runtime.run.services import Services
+from runtime.settings import Settings
+from studio.doors import Doors
+from studio.feeds import Feeds
+from studio.folder import Folder
+from studio.runs import Runs
+from studio.tokens import Tokens, tokens_path
+
+log = logging.getLogger("farthing.studio")
+REAP_S = 5.0
+"""How often runs of processes that died are looked for and ended."""
+DRAIN_S = 1.2
+"""How long the end of cancelled runs is waited for when the server stops."""
+
+ReadSettings = Callable[[], Settings]
+
+
+class Studio:
+    """One server's parts. `read_settings` null: the settings stay as they are."""
+
+    def __init__(
+        self,
+        services: Services,
+        folder: Path,
+        *,
+        port: int = 0,
+        read_settings: ReadSettings | None = None,
+    ) -> None:
+        self.services = services
+        self.folder = Folder(folder)
+        self.port = port
+        self.tokens = Tokens(tokens_path(services.settings.data), services.clock)
+        self.doors = Doors(services.clock, self.tokens, lambda: self.port)
+        self.runs = Runs()
+        self.feeds = Feeds(services.record, self.runs)
+        self.runs.publish = self.feeds.publish
+        self.saving = asyncio.Lock()
+        self._read_settings = read_settings
+        self._old_clients: list[Clients] = []
+        self._reaper: asyncio.Task[None] | None = None
+
+    @property
+    def record(self) -> Record:
+        return self.services.record
+
+    @property
+    def settings(self) -> Settings:
+        return self.services.settings
+
+    def refresh(self) -> None:
+        """Read the settings again; runs under way keep those that they began with. Raises BadSettings."""
+        if self._read_settings is None:
+            return
+        settings = self._read_settings()
+        old = self.services
+        if settings == old.settings:
+            return
+        self._old_clients.append(old.clients)
+        self.services = Services(
+            old.record, settings, old.clock, registry=old.registry, counter=old.gate.counter
+        )
+
+    async def start(self) -> None:
+        """Begin what goes on beside the requests."""
+        self._reaper = asyncio.create_task(self._reap())
+
+    def stop(self) -> int:
+        """End every stream and cancel every run, at once; how many runs there were."""
+        self.feeds.stop()
+        return self.runs.cancel_all()
+
+    async def close(self) -> None:
+        """Wait for cancelled runs, and let go of connections. The record is its opener's to close."""
+        running = self.stop()
+        late = await self.runs.drain(DRAIN_S)
+        if running:
+            log.warning("%d running run(s) cancelled%s", running, f", {late} not yet ended" if late else "")
+        if self._reaper is not None:
+            self._reaper.cancel()
+            await asyncio.wait([self._reaper])
+        for clients in (*self._old_clients, self.services.clients):
+            with contextlib.suppress(Exception):
+                await clients.close()
+
+    async def _reap(self) -> None:
+        while True:
+            await asyncio.sleep(REAP_S)
+            try:
+                for ended in await self.record.reap():
+                    log.warning("run %s was interrupted: its process died", ended.run_id)
+            except FarthingError as error:
+                log.error("looking for interrupted runs failed: %s", error)
