@@ -29,19 +29,22 @@ class FindingConfig:
     session_share: float = 0.4
     """Share of the best lexical score in its session that each turn takes on: a conversation has a topic."""
 
+    dense_session_share: float = 0.3
+    """Share of the best cosine in its session that each turn takes on."""
+
     lexical_weight: float = 1.0
     """Weight of the lexical z-score."""
 
-    dense_weight: float = 0.75
+    dense_weight: float = 0.7
     """Weight of the z-score of the embeddings' cosine (corpus mean subtracted). Used only with vectors."""
 
-    speaker_boost: float = 1.0
+    speaker_boost: float = 1.5
     """Added where the query names the item's speaker."""
 
     self_boost: float = 1.0
     """Added to what the user said where the query says I, me or my."""
 
-    standing_boost: float = 0.5
+    standing_boost: float = 1.0
     """Added to the user's standing instructions and preferences, which hold whatever the query is about."""
 
     topic_boost: float = 1.0
@@ -57,7 +60,7 @@ class FindingConfig:
     short_tokens: int = 100
     """Items up to this size pay no length penalty."""
 
-    length_power: float = 0.6
+    length_power: float = 0.7
     """Penalty for long items: a positive score is multiplied by min(1, short_tokens / tokens) to this
     power."""
 

@@ -6,8 +6,9 @@ from __future__ import annotations
 import re
 
 _STANDING = re.compile(
-    r"\b(?:always|never|prefer|from now on|whenever|make sure|don'?t ever|"
-    r"please (?:remember|use|keep|avoid))\b|总是|以后都|每次都|永远不要|请记住",
+    r"(?:^|[.!?;:\n]\s*|\b(?:please|and|but|so) )(?:always|never|make sure|don'?t ever|from now on|remember to|"
+    r"when(?:ever)? I (?:ask|say|talk|mention|want))\b|\b(?:I|we) (?:\w+ )?prefer\b|"
+    r"\bplease (?:remember|use|keep|avoid)\b|总是|以后都|每次都|永远不要|请记住",
     re.IGNORECASE,
 )
 _FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine)\b|我", re.IGNORECASE)

@@ -9,21 +9,24 @@ from runtime.memory.finding.config import FindingConfig
 
 
 def with_neighbours(lexical: Array, columns: Columns, config: FindingConfig) -> Array:
-    """Lexical scores of all rows, with shares of the turns before and after and of the best of the
-    session."""
-    near: Array = lexical + config.previous_share * lexical[columns["before"]]
-    near += config.next_share * lexical[columns["after"]]
+    """Lexical scores of all rows, with shares of those of the turns before and after."""
+    # A long neighbour matches something of nearly every query: it passes on less.
+    passed = lexical * columns["factor"]
+    near: Array = lexical + config.previous_share * passed[columns["before"]]
+    near += config.next_share * passed[columns["after"]]
     near[0] = 0
-    if not config.session_share:
-        return near
-    sessions = columns["session"]
-    best = np.zeros(int(sessions.max()) + 1, dtype=near.dtype)
-    found = np.flatnonzero(near > 0)
-    np.maximum.at(best, sessions[found], near[found])
-    # An item without a session is a session of its own.
-    shared = np.where(sessions > 0, best[sessions], near)
-    near += config.session_share * shared
     return near
+
+
+def with_session(scores: Array, sessions: Array, share: float) -> Array:
+    """Scores with a share of the best of their session. An item without a session is a session of its own."""
+    if not share:
+        return scores
+    best = np.full(int(sessions.max()) + 1, scores.min(), dtype=scores.dtype)
+    found = np.flatnonzero(scores > scores.min())
+    np.maximum.at(best, sessions[found], scores[found])
+    shared: Array = scores + np.float32(share) * np.where(sessions > 0, best[sessions], scores)
+    return shared
 
 
 def centred(scores: Array) -> Array:

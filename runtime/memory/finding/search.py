@@ -74,10 +74,12 @@ def rank(corpus: Corpus, asked: Asked, rows: Array) -> Ranked:
 def _parts(corpus: Corpus, query: Query, asked: Asked, pick: slice | Array) -> dict[str, Array]:
     config, columns = corpus.config, corpus.columns
     lexical = corpus.postings.bm25(query.terms, columns["length"], config.bm25_k1, config.bm25_b)
-    near = score.with_neighbours(lexical, columns, config)[pick]
+    near = score.with_neighbours(lexical, columns, config)
+    near = score.with_session(near, columns["session"], config.session_share)[pick]
     parts: dict[str, Array] = {"lexical": config.lexical_weight * score.centred(near)}
     if asked.vector is not None and len(corpus.vectors):
-        cosines = corpus.vectors.cosines(asked.vector, columns.size)[pick]
+        cosines = corpus.vectors.cosines(asked.vector, columns.size)
+        cosines = score.with_session(cosines, columns["session"], config.dense_session_share)[pick]
         parts["dense"] = config.dense_weight * score.centred(cosines)
     named = _named_speakers(corpus, query)
     if named:
