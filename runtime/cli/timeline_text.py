@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from runtime.cli.plain import cells, clip, one_line, pad, visible
 from runtime.cli.run_result import cost_text, left_text
 from runtime.cli.streams import paint
@@ -160,10 +162,11 @@ def _from_cache(row: Row) -> bool:
 
 
 def _why(head: Row, below: Sequence[Row], paper: Paper) -> list[str]:
-    """The error of a run, where none of its rows has told it."""
-    if head.code is None or any(row.code == head.code and row.text for row in below):
+    """The error of a run in full, where none of its rows has told it so."""
+    if head.code is None or any(row.code == head.code and row.kind in COLOURS for row in below):
         return []
-    return _wrapped(f"{' ' * TIME} {head.text}" + (f" {head.remedy}" if head.remedy else ""), paper)
+    at_end = msgspec.structs.replace(head, kind="error", offset_ms=head.ms or 0)
+    return message_lines(at_end, paper)
 
 
 class Words(NamedTuple):

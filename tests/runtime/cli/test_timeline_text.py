@@ -13,7 +13,7 @@ from runtime.cli.timeline import Row, Timeline, fold
 from runtime.cli.timeline_numbers import left, money, tightest
 from runtime.cli.timeline_text import Paper, live_lines, row_lines, tree_lines
 from runtime.usage import Usage
-from tests.runtime.cli.timelines import BEGAN, call, gauge, numbered, started, stopped, usual
+from tests.runtime.cli.timelines import BEGAN, call, finished, gauge, numbered, started, stopped, usual
 
 NARROW = Paper(80, colour=False)
 WIDE = Paper(130, colour=False)
@@ -76,6 +76,16 @@ def test_tree_tells_a_stop_in_full() -> None:
     assert "▲ warning helper: The budget 'daily' is nearly used up: daily $0.41 of $0.50 today." in text
     assert "■ STOPPED helper: The budget 'daily' is used up: daily $0.52 of $0.50 today." in text
     assert "do: Raise its limit." in text
+
+
+def test_tree_tells_the_error_of_a_run_in_full_once() -> None:
+    error = ev.CallError(code="model.auth", message="The key was refused. " * 6, remedy="Mend the key.")
+    shown = tree_lines(fold(numbered([*started(), *finished(5, state="failed", error=error)])), NARROW)
+    text = " ".join(" ".join(shown).split())
+    assert "■ error The key was refused. The key was refused. The key was refused. The key was" in text
+    assert text.count("do: Mend the key.") == 1
+    stop = " ".join(" ".join(tree_lines(fold(numbered(stopped())), NARROW)).split())
+    assert stop.count("is used up") == 1
 
 
 def test_tree_says_unknown_where_no_cost_is_known() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -204,3 +205,18 @@ def test_doctor_tells_a_database_that_is_none(farthing: Farthing, folder: Path) 
     assert said.code == 1
     assert said.out.startswith("problem  ")
     assert (folder / "x.db").read_text("utf-8").startswith("This is a letter")
+
+
+def test_doctor_hears_whether_a_local_server_answers(
+    farthing: Farthing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FARTHING_MODEL", "m")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"http://127.0.0.1:{server.getsockname()[1]}/v1"
+        monkeypatch.setenv("FARTHING_BASE_URL", address)
+        found = farthing("doctor", "--json")
+        assert found.code == 0
+        assert {p["name"]: p["state"] for p in found.json["providers"]}["env"] == "answers"
+    said = farthing("doctor")
+    assert said.code == 1
+    assert said.out.startswith(f"problem  Nothing answers at {address}")
