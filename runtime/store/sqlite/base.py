@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import secrets
 import sqlite3
 import time
 from collections.abc import Callable
@@ -40,13 +42,15 @@ class SqliteBase:
         self.path = path
         self._clock = clock
         self._busy_ms = busy_ms
-        self._owner = clock.new_id()
+        # not from the clock: two processes must differ even where both run on virtual time
+        self._owner = f"{os.getpid()}-{secrets.token_hex(6)}"
         self._waiting = Waiting()
         self._writer: Writer | None = None
         self._reader: Reader | None = None
         self._read: sqlite3.Connection | None = None
         self._lock: FileLock | None = None
         self._poller: asyncio.Task[None] | None = None
+        self._reaped = time.monotonic()
 
     # -- opening
 
@@ -159,17 +163,20 @@ class SqliteBase:
             self._waiting.beat(committed.pulse)
 
     async def wait_settled(self, timeout_s: float) -> bool:
-        deadline = time.monotonic() + timeout_s
+        if await self._waiting.missed():
+            return True
+        deadline, pulse = time.monotonic() + timeout_s, self._waiting.pulse
         while True:
-            if await self._waiting.missed():
-                return True
-            left = deadline - time.monotonic()
             self._watch()
-            if await self._waiting.settled(min(left, REAP_S)):
+            if await self._waiting.settled(min(deadline - time.monotonic(), REAP_S)):
                 return True
-            if left <= REAP_S or self._writer is None:
+            if self._writer is not None and time.monotonic() - self._reaped > REAP_S:
+                self._reaped = time.monotonic()
+                await self.reap()
+            if self._waiting.pulse != pulse:
+                return True
+            if self._writer is None or time.monotonic() >= deadline:
                 return False
-            await self.reap()
 
     def _watch(self) -> None:
         """Look for what other processes commit for as long as anybody here waits."""
