@@ -40,7 +40,33 @@ class BufferContext(Config):
     """How many messages; a tool call and its result stay together."""
 
 
-Context = Annotated[NoContext | FullContext | BufferContext, Field(discriminator="mode")]
+class SummaryContext(Config):
+    """Older messages are replaced by a summary once the history gets long."""
+
+    mode: Literal["summary"]
+    threshold_chars: int = Field(default=12_000, ge=100, le=10_000_000)
+    """From this many characters on, older messages are summed up."""
+    keep_last: int = Field(default=10, ge=2, le=1000)
+    """So many newest messages stay as they are."""
+    model: str | None = None
+    """`provider:name` that writes the summaries. Absent: the agent's own model."""
+
+
+class RecallContext(Config):
+    """The newest messages, and of the older ones those that fit the question best."""
+
+    mode: Literal["recall"]
+    keep_recent: int = Field(default=6, ge=0, le=1000)
+    """So many newest messages are sent as they are."""
+    k: int = Field(default=4, ge=0, le=100)
+    """So many older ones are recalled."""
+    embedder: Literal["lexical", "static"] = "lexical"
+    """How likeness is found: by words, or by static embeddings (needs the extra `embed`)."""
+
+
+Context = Annotated[
+    NoContext | FullContext | BufferContext | SummaryContext | RecallContext, Field(discriminator="mode")
+]
 
 
 class AgentConfig(Config):
@@ -58,6 +84,8 @@ class AgentConfig(Config):
     """How a step is made: `tools` lets the model call tools natively; `thinker` makes two calls, one to
     reason and one to choose an action; `json` one call that answers with an action object, for models without
     tool calls."""
+    planning: bool = False
+    """Keep a plan of the task, shown to the model at each step and on the timeline."""
     max_iterations: int = Field(default=10, ge=1, le=1000)
     """Reasoning steps at most; reaching it is an error."""
     context: Context = BufferContext()

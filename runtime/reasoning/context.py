@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from runtime.events import ContextItem, ContextSection
-from runtime.memory.policies import Buffer
 from runtime.memory_service import ForContext
 from runtime.messages import Message, ToolSpec
 
@@ -27,23 +26,8 @@ class Bill(NamedTuple):
         return sum(section.tokens for section in self.sections)
 
 
-def history_window(context: Any, history: Sequence[Message]) -> tuple[Message, ...]:
-    """The part of the session's history that a context mode sends; calls stay with their results."""
-    if context.mode == "none" or not history:
-        return ()
-    keep = context.keep if context.mode == "buffer" else len(history)
-    return tuple(_message(part) for part in Buffer(keep).window(history).messages)
-
-
-def _message(part: Any) -> Message:
-    if isinstance(part, Message):
-        return part
-    return Message(part.role, part.content, tool_call_id=part.tool_call_id)
-
-
-def system_message(instructions: str, injected: ForContext | None) -> Message | None:
-    """Instructions first, then what memory gives; None where there is neither."""
-    parts = [instructions.strip(), injected.text if injected is not None else ""]
+def system_message(parts: Sequence[str]) -> Message | None:
+    """The parts that are not empty as one message, in their order; None where there is none."""
     text = "\n\n".join(part for part in parts if part)
     return Message("system", text) if text else None
 
@@ -52,11 +36,13 @@ def bill_of(
     instructions: str,
     tools: Sequence[ToolSpec],
     injected: ForContext | None,
+    extras: Mapping[str, str],
     history: Sequence[Message],
     turn: Sequence[Message],
     count: Callable[[Message | str], int],
 ) -> Bill:
-    """Every section in the order sent, with its tokens by our own count."""
+    """Every section in the order sent, with its tokens by our own count. `extras` are further parts of the
+    system text by their names: the state, the summary."""
     sections = []
     if instructions.strip():
         sections.append(ContextSection(name="system", tokens=count(instructions.strip())))
@@ -66,6 +52,7 @@ def bill_of(
         sections.append(ContextSection(name="tools", tokens=tokens, items=names))
     if injected is not None:
         sections += injected.sections
+    sections += [ContextSection(name=name, tokens=count(text)) for name, text in extras.items() if text]
     if history:
         tokens = sum(count(message) for message in history)
         sections.append(ContextSection(name="history", tokens=tokens, first=0, count=len(history)))

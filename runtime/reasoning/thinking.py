@@ -8,11 +8,29 @@ import msgspec
 
 from runtime.calls import Account, Answered, Asked, Gate
 from runtime.errors import BoundReached, ContextTooLarge, ModelFailure
-from runtime.events import AgentError, AgentRequest, AgentWarning, ContextAssembled
+from runtime.events import AgentError, AgentRequest, AgentWarning, ContextAssembled, Event
+from runtime.facts import Kind
 from runtime.memory_service import ForContext, MemoryService, Where
 from runtime.messages import Message, OnDelta, Purpose, Request, ToolCall, ToolSpec
-from runtime.reasoning.context import MAX_LEFT_OUT, bill_of, history_window, system_message
+from runtime.reasoning.context import MAX_LEFT_OUT, bill_of, system_message
+from runtime.reasoning.past import Past, take_up
+from runtime.reasoning.planning import plan_text
 from runtime.reasoning.toolbox import Toolbox
+
+
+class Internal(Protocol):
+    """Farthing's own facts of an agent, in the scope of its Memory; the model cannot write them."""
+
+    @property
+    def session_uid(self) -> str: ...
+
+    async def read(self, key: str) -> Any:
+        """The value, or None."""
+        ...
+
+    async def write(self, key: str, value: Any, kind: Kind) -> None:
+        """Replace the value."""
+        ...
 
 
 class Desk(Protocol):
@@ -31,7 +49,14 @@ class Desk(Protocol):
     def toolbox(self) -> Toolbox: ...
 
     @property
+    def internal(self) -> Internal: ...
+
+    @property
     def on_delta(self) -> OnDelta | None: ...
+
+    def side_account(self, model: str | None) -> Account:
+        """Who pays for a side call: the agent's own account, with another model where one is named."""
+        ...
 
     async def history(self, *, last: int | None = None) -> list[Message]: ...
 
@@ -65,22 +90,27 @@ class Thinking:
         self.config, self.desk = config, desk
         self.turn: list[Message] = [Message("user", prompt)]
         self.step = 0
-        self._past: tuple[Message, ...] = ()
+        self._past: Past | None = None
+        self._state = ""
+        self._asked = self.turn[0]
         self._sent: tuple[Message, ...] = ()
         self._index = 0
         self._injected: ForContext | None = None
 
     async def begin(self) -> None:
-        """Say what is asked, and take up the session's history."""
-        desk = self.desk
-        desk.account.journal.say(
-            AgentRequest(**self._where(), text=self.turn[0].content or "", model=str(desk.account.model))
-        )
-        self._past = history_window(self.config.context, await desk.history())
+        """Say what is asked."""
+        model = str(self.desk.account.model)
+        self.say(AgentRequest(**self.where(), text=self.turn[0].content or "", model=model))
 
     async def next_step(self) -> None:
         """Begin a reasoning step: memory is read anew, since it may have changed."""
         self.step, self._index = self.desk.take_step(), 0
+        if self._past is None:
+            self._past = await take_up(self, await self.desk.history())
+            if self._past.recalled:  # for sending only: the turn keeps what the user said
+                self._asked = Message("user", f"{self._past.recalled}\n\n{self.turn[0].content}")
+        if self.config.planning:
+            self._state = await plan_text(self.desk)
         memory = self.desk.memory
         self._injected = await memory.inject(self._count) if memory is not None else None
         for warning in self._injected.warnings if self._injected is not None else ():
@@ -98,6 +128,29 @@ class Thinking:
                 now = self.desk.account.model
                 self._warn("model.fallback", f"{failed} failed ({failure.message}), so {now} goes on.", None)
 
+    async def side_call(self, request: Request, purpose: Purpose, model: str | None) -> Answered:
+        """A call beside the step's own, such as a summary. Raises BudgetStop, ModelFailure."""
+        account = self.desk.side_account(model)
+        hinted = msgspec.structs.replace(
+            request,
+            model=account.model.name,
+            timeout_s=account.provider.timeout_s,
+            hints={"node_id": account.node_id, "purpose": purpose},
+        )
+        self._index += 1
+        news = tuple(msgspec.Raw(message.wire) for message in request.messages)
+        return await self.desk.gate.call(
+            account,
+            Asked(
+                request=hinted,
+                purpose=purpose,
+                step=self.step,
+                index=self._index - 1,
+                news=news,
+                warn=self._index == 1,
+            ),
+        )
+
     async def use_tools(self, calls: tuple[ToolCall, ...]) -> list[Message]:
         """Carry out the calls of this step; results in their order."""
         account = self.desk.account
@@ -114,21 +167,21 @@ class Thinking:
             node_id=account.node_id,
             run_id=account.run_id,
         )
-        account.journal.say(
-            AgentError(**self._where(), code=error.code, message=error.message, remedy=error.remedy)
-        )
+        self.say(AgentError(**self.where(), code=error.code, message=error.message, remedy=error.remedy))
         return error
 
     # -- one call
 
     async def _call(self, call: Call) -> Answered:
         desk = self.desk
+        past = self._past or Past()
         instructions = "\n\n".join(part for part in (self.config.instructions.strip(), call.extra) if part)
-        system = system_message(instructions, self._injected)
-        after = (*self.turn, *call.after)
-        messages = (*(() if system is None else (system,)), *self._past, *after)
+        memory = self._injected.text if self._injected is not None else ""
+        system = system_message((instructions, memory, self._state, past.summary))
+        after = (self._asked, *self.turn[1:], *call.after)
+        messages = (*(() if system is None else (system,)), *past.messages, *after)
         request = self._request(call, messages)
-        self._say_bill(call, instructions, after)
+        self._say_bill(call, instructions, past, after)
         self._fits(request)
         kept, news = self._news(messages)
         self._index += 1
@@ -170,7 +223,7 @@ class Thinking:
 
         The session's history stands there since earlier runs; of this turn, what the last call sent.
         """
-        known = {id(message) for message in (*self._past, *self._sent)}
+        known = {id(message) for message in (*(self._past or Past()).messages, *self._sent)}
         system = self._sent[0] if self._sent and self._sent[0].role == "system" else None
         news = [m for m in messages if id(m) not in known and m != system]
         return len(messages) - len(news), tuple(msgspec.Raw(message.wire) for message in news)
@@ -198,7 +251,12 @@ class Thinking:
         counter, model = self.desk.gate.counter, str(self.desk.account.model)
         return counter.text(model, what) if isinstance(what, str) else counter.message(model, what)
 
-    def _where(self) -> dict[str, Any]:
+    def say(self, event: Event) -> None:
+        """Put an event on the timeline."""
+        self.desk.account.journal.say(event)
+
+    def where(self) -> dict[str, Any]:
+        """The common fields of this step's events."""
         account = self.desk.account
         return {
             "at": account.journal.clock.now(), "run_id": account.run_id, "node_id": account.node_id,
@@ -206,15 +264,15 @@ class Thinking:
         }  # fmt: skip
 
     def _warn(self, code: str, message: str, remedy: str | None) -> None:
-        journal = self.desk.account.journal
-        journal.say(AgentWarning(**self._where(), code=code, message=message, remedy=remedy))
+        self.say(AgentWarning(**self.where(), code=code, message=message, remedy=remedy))
 
-    def _say_bill(self, call: Call, instructions: str, turn: tuple[Message, ...]) -> None:
+    def _say_bill(self, call: Call, instructions: str, past: Past, turn: tuple[Message, ...]) -> None:
         account = self.desk.account
-        bill = bill_of(instructions, call.tools, self._injected, self._past, turn, self._count)
-        account.journal.say(
+        extras = {"state": self._state, "summaries": past.summary}
+        bill = bill_of(instructions, call.tools, self._injected, extras, past.messages, turn, self._count)
+        self.say(
             ContextAssembled(
-                **self._where(),
+                **self.where(),
                 purpose=call.purpose,
                 sections=bill.sections,
                 tokens=bill.tokens,

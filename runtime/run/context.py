@@ -12,11 +12,12 @@ from runtime.calls import Account, Asked, Gate
 from runtime.errors import BoundReached, InputError
 from runtime.events import Custom
 from runtime.facts import Fact, Kind, Shelf, Written
-from runtime.memory_service import MemoryService, Where
+from runtime.memory_service import InternalFacts, MemoryService, Where
 from runtime.messages import Message, OnDelta, Purpose, Reply, Request
 from runtime.node import Inputs, NodeResult
 from runtime.plan import PlanNode
 from runtime.reasoning.loop import reason
+from runtime.reasoning.planning import PlanTool
 from runtime.reasoning.toolbox import MemoryTool, Tool, Toolbox
 
 if TYPE_CHECKING:
@@ -134,6 +135,19 @@ class Context:
         return self._memory
 
     @property
+    def internal(self) -> InternalFacts:
+        """Farthing's own facts of this node, on its Memory's shelf, else the session's."""
+        run = self._run
+        memory = self.memory
+        shelf = memory.shelf if memory else Shelf(run.partition, run.plan.flow_id, "session", run.session_uid)
+        where = Where(run.run_id, self.node.id, self._steps or None)
+        return InternalFacts(shelf, run.journal, where, run.session_uid)
+
+    def side_account(self, model: str | None) -> Account:
+        """Who pays for a side call: the node's own account, with another model where one is named."""
+        return self.account if model is None else self._run.side_account(self.node, self.visit)
+
+    @property
     def toolbox(self) -> Toolbox:
         if self._toolbox is None:
             self._toolbox = Toolbox(self._tools(), self._run.journal, self.memory)
@@ -157,6 +171,8 @@ class Context:
         tools: list[Tool] = []
         if self.memory is not None:
             tools += [MemoryTool(self.memory, spec) for spec in self.memory.tool_specs()]
+        if getattr(self.node.config, "planning", False):
+            tools.append(PlanTool(self))
         return tools
 
 

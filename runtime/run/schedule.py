@@ -20,7 +20,7 @@ from runtime.plan import Plan, PlanNode
 from runtime.record import Turn
 from runtime.run.context import Context
 from runtime.run.ready import Board, CyclicBoard
-from runtime.run.services import Assignments, OnDelta, Services
+from runtime.run.services import Assignment, Assignments, OnDelta, Services, side
 
 MAX_VISITS = 25
 """Visits of one node at most where a router's edge leads back to it (SPEC 3)."""
@@ -167,19 +167,23 @@ class Run:
 
     def accounts(self, node: PlanNode, visit: int) -> list[Account]:
         """On whose behalf a node's calls are made: its model's, then those of its fallbacks."""
-        return [
-            Account(
-                journal=self.journal,
-                run_id=self.run_id,
-                node_id=node.id,
-                path=f"{node.id}#{visit}",
-                rules=given.rules,
-                provider=given.provider,
-                model=given.model,
-                client=given.client,
-            )
-            for given in self.assignments[node.id]
-        ]
+        return [self._account(node, visit, given) for given in self.assignments[node.id]]
+
+    def side_account(self, node: PlanNode, visit: int) -> Account:
+        """Under which account the side calls of a node are made that names a model of their own."""
+        return self._account(node, visit, self.assignments[side(node.id)][0])
+
+    def _account(self, node: PlanNode, visit: int, given: Assignment) -> Account:
+        return Account(
+            journal=self.journal,
+            run_id=self.run_id,
+            node_id=node.id,
+            path=f"{node.id}#{visit}",
+            rules=given.rules,
+            provider=given.provider,
+            model=given.model,
+            client=given.client,
+        )
 
     def take_step(self, node_id: str) -> None:
         """Count a reasoning step. Raises BoundReached at the run's bound."""

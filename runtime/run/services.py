@@ -33,6 +33,11 @@ Assignments = dict[str, tuple[Assignment, ...]]
 """By node id: the node's model, then its fallbacks in order."""
 
 
+def side(node_id: str) -> str:
+    """Under which name the model of a node's side calls is assigned."""
+    return f"{node_id}@side"
+
+
 class Services:
     """Made once a process; `close` lets go of connections."""
 

@@ -25,7 +25,7 @@ from runtime.record import Claimed, RunEnd, RunStart, RunTotals, SessionKey
 from runtime.run.input import shape_input
 from runtime.run.limits import parse_limit
 from runtime.run.schedule import Run
-from runtime.run.services import Assignment, Assignments, OnDelta, Services, script_beside
+from runtime.run.services import Assignment, Assignments, OnDelta, Services, script_beside, side
 from runtime.spec import load_flow
 from runtime.usage import Usage
 
@@ -355,6 +355,9 @@ def _assign(request: RunRequest, plan: Plan, services: Services) -> Assignments:
             *(getattr(node.config, "fallback_models", ()) if not request.model else ()),
         ]
         found[node.id] = tuple(assign(node, wish) for wish in wishes)
+        beside = getattr(getattr(node.config, "context", None), "model", None)
+        if beside is not None:
+            found[side(node.id)] = (assign(node, beside),)
     return found
 
 

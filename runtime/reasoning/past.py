@@ -1,0 +1,139 @@
+"""What an agent takes up of the session's history: by window, by summary, or by what fits the question."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from runtime.errors import BadSettings, ModelFailure
+from runtime.events import CallError, PolicyFailed
+from runtime.memory.fence import escape
+from runtime.memory.history import tail, units
+from runtime.memory.policies import Buffer, Recall, Summary
+from runtime.messages import Message, Request
+
+if TYPE_CHECKING:
+    from runtime.reasoning.thinking import Thinking
+
+SUMMARY_KEY = "__summary/"
+"""Internal facts of kind `summary`, one for each agent."""
+
+
+class Past(msgspec.Struct, frozen=True):
+    """`messages` are sent as they are; `summary` stands for what came before them; `recalled` is sent right
+    before the newest user message."""
+
+    messages: tuple[Message, ...] = ()
+    summary: str = ""
+    recalled: str = ""
+
+
+async def take_up(thinking: Thinking, history: list[Message]) -> Past:
+    """The past of this turn by the agent's `context`. A policy that fails leaves the whole of it."""
+    context = thinking.config.context
+    if context.mode == "none":
+        return Past()
+    if context.mode == "summary":
+        return await _summarised(thinking, context, history)
+    if context.mode == "recall":
+        return _recalled(thinking, context, history)
+    keep = context.keep if context.mode == "buffer" else len(history)
+    return Past(_messages(Buffer(keep).window(history).messages))
+
+
+def _messages(parts: Any) -> tuple[Message, ...]:
+    return tuple(
+        part
+        if isinstance(part, Message)
+        else Message(part.role, part.content, tool_call_id=part.tool_call_id)
+        for part in parts
+    )
+
+
+# -- summary
+
+
+class Kept(msgspec.Struct):
+    """A summary as it is kept. `upto` says how many of each session's messages it stands for."""
+
+    text: str
+    upto: dict[str, int] = {}
+
+
+async def _summarised(thinking: Thinking, context: Any, history: list[Message]) -> Past:
+    policy = Summary(threshold_chars=context.threshold_chars, keep_last=context.keep_last)
+    keeper = thinking.desk.internal
+    key = SUMMARY_KEY + thinking.desk.account.node_id
+    stored = await keeper.read(key)
+    kept = msgspec.convert(stored, Kept) if stored is not None else Kept("")
+    upto = min(kept.upto.get(keeper.session_uid, 0), len(history))
+    note = [Message("system", policy.prefix + kept.text)] if kept.text else []
+    stand = [*note, *history[upto:]]
+    if policy.wanted(stand):
+        request = policy.request(stand)
+        text = await _ask_summary(thinking, context, request.system, request.user) if request else None
+        if request is not None and text:
+            covered = len(request.covers) - (len(note) if 0 in request.covers else 0)
+            kept = Kept(text.strip(), {**kept.upto, keeper.session_uid: upto + covered})
+            upto += covered
+            await keeper.write(key, msgspec.to_builtins(kept), "summary")
+    summary = policy.prefix + kept.text if kept.text else ""
+    return Past(_messages(Buffer(len(history)).window(history[upto:]).messages), summary)
+
+
+async def _ask_summary(thinking: Thinking, context: Any, system: str, user: str) -> str | None:
+    """The summary's text; None where the model fails, which is said and changes nothing."""
+    try:
+        request = Request(
+            model="", messages=(Message("system", system), Message("user", user)), max_output_tokens=1000
+        )
+        return (await thinking.side_call(request, "summary", context.model)).reply.text
+    except ModelFailure as failure:
+        error = CallError(code=failure.code, message=failure.message, remedy=failure.remedy)
+        thinking.say(PolicyFailed(**thinking.where(), policy="summary", error=error))
+        return None
+
+
+# -- recall
+
+
+def _recalled(thinking: Thinking, context: Any, history: list[Message]) -> Past:
+    policy = Recall(keep_recent=context.keep_recent, k=context.k)
+    recent = tail(units(history), len(history), max(0, context.keep_recent))
+    inside = {index for part in recent for index in part.indices}
+    older = [i for i in range(len(history)) if i not in inside and history[i].content]
+    messages = _messages(message for part in recent for message in part.messages)
+    query = thinking.turn[0].content or ""
+    if not older or not query.strip() or policy.k <= 0:
+        return Past(messages)
+    try:
+        chosen = sorted(_most_like(query, {i: history[i] for i in older}, context))
+    except BadSettings as failure:
+        error = CallError(code=failure.code, message=failure.message, remedy=failure.remedy)
+        thinking.say(PolicyFailed(**thinking.where(), policy="recall", error=error))
+        return Past(messages)
+    lines = [f"{policy.prefix} ({history[i].role}): {escape(history[i].content or '')}" for i in chosen]
+    text = "\n".join(["<recalled>", *lines, "</recalled>"]) if lines else ""
+    return Past(messages, recalled=text)
+
+
+def _most_like(query: str, older: dict[int, Message], context: Any) -> list[int]:
+    """Positions of the messages that fit the query best, at most `k`."""
+    from datetime import UTC, datetime
+
+    from runtime.memory.finding.index import MemoryIndex
+    from runtime.memory.finding.items import Item
+
+    embedder = None
+    if context.embedder == "static":
+        from runtime.memory.finding.embed import StaticEmbedder
+
+        embedder = StaticEmbedder()
+    epoch = datetime(2000, 1, 1, tzinfo=UTC)
+    index = MemoryIndex(embedder=embedder)
+    index.add(
+        Item(str(i), m.content or "", epoch, 1, speaker=m.role, by_user=m.role == "user")
+        for i, m in older.items()
+    )
+    return [int(hit.id) for hit in index.recall(query, context.k, datetime.now(UTC)).hits]
