@@ -12,7 +12,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from runtime.events import event_types
+from runtime.events import Base, event_types
+from runtime.node import NodeType
+from runtime.registry import installed
 from tests.repo import ROOT, files, modules, name, promises, promises_held, text
 
 TOP_LEVEL = {
@@ -156,6 +158,26 @@ def test_event_union_is_closed() -> None:
 
 
 NODE_MAY_IMPORT = {"node", "spec", "events", "errors", "ledger", "usage", "facts", "messages"}
+
+
+@pytest.mark.promise("EVT-1")
+@pytest.mark.parametrize("cls", event_types().values(), ids=lambda cls: cls.__name__)
+def test_every_event_has_the_common_fields(cls: type[Base]) -> None:
+    """The session and `seq` come with the commit: they are spliced into the stored body."""
+    assert {"at", "run_id", "node_id", "step", "v"} <= set(cls.__struct_fields__)
+    assert cls.__struct_config__.frozen and cls.__struct_config__.tag_field == "type"
+
+
+@pytest.mark.promise("NOD-2")
+@pytest.mark.parametrize("kind", installed().all(), ids=lambda kind: kind.name)
+def test_every_field_of_a_node_has_a_help_text_and_no_other_is_taken(kind: NodeType) -> None:
+    schema = kind.config.model_json_schema()
+    for title, model in {kind.name: schema, **schema.get("$defs", {})}.items():
+        if model.get("type") != "object":
+            continue
+        assert model.get("additionalProperties") is False, title
+        silent = [name for name, field in model["properties"].items() if not field.get("description")]
+        assert [name for name in silent if "const" not in model["properties"][name]] == [], title
 
 
 @pytest.mark.promise("NOD-3")
