@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import signal
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -17,6 +19,7 @@ from runtime.errors import BadInput
 DEFAULT_PORT = 8765
 NEXT_PORTS = 20
 """How many ports after the default one are tried where nobody asked for a certain one."""
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 GRACEFUL_S = 0.4
 """How long requests under way may take once the server stops."""
 
@@ -39,8 +42,22 @@ class Server(uvicorn.Server):
         self._loop = asyncio.get_running_loop()
         await super().serve(sockets)
 
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals end the serving and nothing else: what is to be closed afterwards still is."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self.handle_exit) for number in SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._loop and self._loop.call_soon_threadsafe(self.on_stop)
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self.on_stop)
         super().handle_exit(sig, frame)
 
     def stop(self) -> None:

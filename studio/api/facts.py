@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -109,7 +109,7 @@ class FactIn(msgspec.Struct, frozen=True, kw_only=True):
     value: Any
     kind: Literal["fact", "profile"] = "fact"
     expect_version: int | None = None
-    valid_to: datetime | None = None
+    valid_to: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
     rehearsal: bool = False
 
 

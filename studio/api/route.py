@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -22,6 +23,11 @@ MAX_BODY = 64 * 1024
 """Bytes of a request's body at most, where a route does not say otherwise."""
 LARGE_BODY = 9 * 1024 * 1024
 """For routes that take a flow document, which may have 8 MiB, or a run's input."""
+
+
+TIMES = frozenset({"since", "until"})
+"""Parameters that are times."""
+YEARS = range(1970, 9000)
 
 
 class Nothing(msgspec.Struct, frozen=True):
@@ -109,7 +115,9 @@ def forbidden(message: str) -> Refused:
 
 def query_of(request: Request, model: type[msgspec.Struct]) -> Any:
     """The query's parameters by the route's model; empty ones count as absent. Raises BadInput."""
-    given = {name: value for name, value in request.query_params.items() if value != ""}
+    given: dict[str, Any] = {name: value for name, value in request.query_params.items() if value != ""}
+    for name in TIMES & given.keys():
+        given[name] = time_of(given[name], name)
     try:
         return msgspec.convert(given, model, strict=False)
     except msgspec.ValidationError as error:
@@ -148,6 +156,18 @@ async def read_body(request: Request, limit: int) -> bytes:
     except ClientDisconnect:
         raise BadInput("The request broke off.") from None
     return b"".join(parts)
+
+
+def time_of(text: str, name: str) -> datetime:
+    """A time as people and programs write it: a date or ISO time, in UTC without a zone. Raises BadInput."""
+    try:
+        at = datetime.fromisoformat(text.replace(" ", "+"))
+        at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except (ValueError, OverflowError):
+        at = datetime.min.replace(tzinfo=UTC)
+    if at.year not in YEARS:
+        raise BadInput(f"`{name}` is no time.", remedy="Write 2026-03-01 or 2026-03-01T12:00:00Z.")
+    return at
 
 
 def bad(message: str, where: str) -> BadInput:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,7 +33,7 @@ class RunIn(msgspec.Struct, frozen=True, kw_only=True):
     that an operator grants with it."""
 
     path: str | None = None
-    flow: msgspec.Raw | None = None
+    flow: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
     base_path: str | None = None
     input: Any = None
     session: str | None = None
@@ -40,6 +41,17 @@ class RunIn(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
     limits: list[str] = []
     allow: str | None = None
+
+    @property
+    def document(self) -> bytes | None:
+        """The flow's bytes exactly as they were sent; null where there are none."""
+        sent = bytes(self.flow)
+        return None if sent in (b"", b"null") else sent
+
+    def digest(self) -> bytes:
+        """The same for the same request."""
+        rest = {name: getattr(self, name) for name in self.__struct_fields__ if name != "flow"}
+        return sha256(bytes(self.flow) + msgspec.json.encode(rest)).digest()
 
 
 class StartedOut(msgspec.Struct, frozen=True):
@@ -96,7 +108,7 @@ async def start(call: Call) -> StartedOut:
     body: RunIn = call.body
     if body.user is not None and body.user != call.who.user and not call.who.operator:
         raise forbidden("Only an operator runs flows for others.")
-    if body.flow is not None and not call.who.may("editor"):
+    if body.document is not None and not call.who.may("editor"):
         raise forbidden("Unsaved flows are run by editors.")
     key = call.request.headers.get("idempotency-key")
     if key is not None and len(key) > MAX_KEY_CHARS:
@@ -105,7 +117,7 @@ async def start(call: Call) -> StartedOut:
     async def begin() -> Started:
         return await _begin(call, body)
 
-    started = await call.studio.runs.once(call.who.user, key, msgspec.json.encode(body), begin)
+    started = await call.studio.runs.once(call.who.user, key, body.digest(), begin)
     if started is None:
         raise Conflict(
             "This Idempotency-Key came with another request before.",
@@ -136,7 +148,8 @@ async def _begin(call: Call, body: RunIn) -> Started:
 
 
 def _source(call: Call, body: RunIn) -> _Source:
-    if (body.path is None) == (body.flow is None):
+    document = body.document
+    if (body.path is None) == (document is None):
         raise BadInput("A run needs either `path` or `flow`.", remedy="Send one of them.")
     if body.path is not None:
         if body.path.startswith(EXAMPLE):
@@ -144,7 +157,7 @@ def _source(call: Call, body: RunIn) -> _Source:
             return _Source(file.raw, file.path, file.script, True)
         place = call.studio.folder.place(body.path)
         return _Source(call.studio.folder.read(body.path), place, script_beside(place), False)
-    document = bytes(body.flow or b"")
+    assert document is not None
     if body.base_path is None:
         return _Source(document, None, None, False)
     if body.base_path.startswith(EXAMPLE):

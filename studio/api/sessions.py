@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -11,7 +11,7 @@ from starlette.responses import Response
 from runtime.errors import BadInput, NotFound
 from runtime.record import SessionFilter, SessionLine
 from runtime.usage import parse_money
-from studio.api.route import Call, Endpoint
+from studio.api.route import Call, Endpoint, time_of
 from studio.api.runs import RunOut, run_out
 from studio.api.shapes import UsageOut, cost_out, partition_of, usage_out
 from studio.feeds import seq_of
@@ -125,17 +125,16 @@ class _Cursor(msgspec.Struct, frozen=True):
     at: datetime
     uids: tuple[str, ...] = ()
 
+    def text(self) -> str:
+        """As the next page is asked for."""
+        return f"{self.at.isoformat().replace('+00:00', 'Z')}~{','.join(self.uids)}"
+
 
 def _cursor(text: str | None) -> _Cursor | None:
     if text is None:
         return None
     at, _, uids = text.partition("~")
-    try:
-        time = datetime.fromisoformat(at)
-    except ValueError:
-        raise BadInput("`before` is not what a page gave as `next`.", remedy="Leave it out.") from None
-    time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
-    return _Cursor(time, tuple(uid for uid in uids.split(",") if uid))
+    return _Cursor(time_of(at, "before"), tuple(uid for uid in uids.split(",") if uid))
 
 
 async def sessions(call: Call) -> SessionsOut:
@@ -172,7 +171,7 @@ async def sessions(call: Call) -> SessionsOut:
             cursor = _Cursor(line.last_at, (*(cursor.uids if same and cursor else ()), line.uid))
             if _shown(line, query, least):
                 found.append(line)
-    following = f"{cursor.at.isoformat()}~{','.join(cursor.uids)}" if more and cursor is not None else None
+    following = cursor.text() if more and cursor is not None else None
     hidden = 0
     if partition == "real" and call.who.operator:
         hidden = await call.studio.record.hidden_rehearsals()

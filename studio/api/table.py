@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from studio.api import auth, catalog, facts, flows, me, openapi, runs, sessions, validate
+from studio.api import (
+    auth,
+    budgets,
+    catalog,
+    facts,
+    flows,
+    ledger,
+    me,
+    openapi,
+    runs,
+    sessions,
+    settings,
+    validate,
+)
 from studio.api.route import Endpoint
 
 
@@ -17,5 +30,8 @@ def endpoints() -> tuple[Endpoint, ...]:
         *runs.ENDPOINTS,
         *sessions.ENDPOINTS,
         *facts.ENDPOINTS,
+        *budgets.ENDPOINTS,
+        *ledger.ENDPOINTS,
+        *settings.ENDPOINTS,
         *openapi.ENDPOINTS,
     )

@@ -1,0 +1,179 @@
+"""The ledger: its rows, and sums of them by user, flow, model and the like."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from runtime.cli.spend import flow_names, parse_groups, total
+from runtime.errors import BadInput
+from runtime.record import LedgerFilter, LedgerRow, SpendLine
+from runtime.usage import decimal_text
+from studio.api.route import Call, Endpoint
+from studio.api.shapes import UsageOut, amount_out, cost_out, partition_of, usage_out
+
+MOST_ROWS = 1_000
+
+
+class RowOut(msgspec.Struct, frozen=True, kw_only=True):
+    """A row, never edited. Costs are decimal strings, null where unknown. `amount`: a hold's estimate in
+    tokens, a raise's new limit or what a reset took away, in the unit of its metric."""
+
+    id: int
+    at: datetime
+    kind: str
+    status: str | None
+    partition: str
+    user_id: str | None
+    session_uid: str | None
+    run_id: str | None
+    flow_id: str | None
+    node_id: str | None
+    step: int | None
+    call_id: int | None
+    attempt: int
+    purpose: str | None
+    model: str | None
+    provider: str | None
+    request_id: str | None
+    usage: UsageOut
+    cost: str | None
+    cost_source: str | None
+    price: dict[str, Any] | None
+    estimated: bool
+    pots: list[str]
+    amount: int | str | None
+    actor: str | None
+    reason: str | None
+    reserved_at: datetime | None
+    metric: str | None
+    period: str | None
+    owner: str | None
+    start: str | None
+    for_good: bool
+
+
+class LedgerOut(msgspec.Struct, frozen=True):
+    """Rows by id. `next` is the `after` of the next page, null at the end."""
+
+    rows: list[RowOut]
+    next: int | None
+
+
+class LineOut(msgspec.Struct, frozen=True):
+    """A sum over settled calls. `group` has a value for each field summed by; `unknown` counts calls
+    without a known cost, so that `cost` is at least; `estimated` counts those counted by ourselves."""
+
+    group: dict[str, str | None]
+    calls: int
+    usage: UsageOut
+    cost: str | None
+    unknown: int
+    estimated: int
+
+
+class SpendOut(msgspec.Struct, frozen=True):
+    """Sums, dearest first, and all of them together; `flows` says what flows are called, by id."""
+
+    lines: list[LineOut]
+    totals: LineOut
+    flows: dict[str, str]
+
+
+class LedgerQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which rows; all that are given must match. since <= at < until."""
+
+    user: str | None = None
+    flow: str | None = None
+    session: str | None = None
+    run: str | None = None
+    model: str | None = None
+    purpose: str | None = None
+    pot: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    after: int = 0
+    limit: int = 200
+    rehearsal: bool = False
+
+
+class SpendQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """What to sum by (user, flow, model, purpose, day, session, run, node), and which rows."""
+
+    by: str = "flow,model"
+    user: str | None = None
+    flow: str | None = None
+    session: str | None = None
+    run: str | None = None
+    model: str | None = None
+    purpose: str | None = None
+    pot: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    rehearsal: bool = False
+
+
+def _which(call: Call) -> LedgerFilter:
+    query = call.query
+    return LedgerFilter(
+        partition_of(query.rehearsal),
+        call.who.scope(query.user),
+        query.flow,
+        query.session,
+        query.run,
+        query.model,
+        query.purpose,
+        query.pot,
+        query.since,
+        query.until,
+    )
+
+
+async def ledger(call: Call) -> LedgerOut:
+    """List rows of the ledger."""
+    query: LedgerQuery = call.query
+    if query.limit < 1 or not 0 <= query.after < 2**62:
+        raise BadInput("`limit` is at least 1 and `after` the id of a row.")
+    limit = min(query.limit, MOST_ROWS)
+    rows = await call.studio.record.ledger(_which(call), after=query.after, limit=limit)
+    return LedgerOut([row_out(row) for row in rows], rows[-1].id if len(rows) == limit else None)
+
+
+def row_out(row: LedgerRow) -> RowOut:
+    """A row as the API writes it."""
+    fields = {name: getattr(row, name) for name in row.__struct_fields__}
+    fields |= {
+        "usage": usage_out(row.usage),
+        "cost": decimal_text(row.cost),
+        "pots": list(row.pots),
+        "amount": amount_out(row.metric or "tokens", row.amount),
+    }
+    return RowOut(**fields)
+
+
+async def spend(call: Call) -> SpendOut:
+    """Sum up what was used, from the rows that the budgets are decided on."""
+    groups = parse_groups(call.query.by)
+    which = _which(call)
+    lines = await call.studio.record.spend(which, groups)
+    names = await flow_names(call.studio.record, lines, groups, which.partition)
+    return SpendOut([_line(line, groups) for line in lines], _line(total(lines), ()), names)
+
+
+def _line(line: SpendLine, groups: tuple[str, ...]) -> LineOut:
+    return LineOut(
+        dict(zip(groups, line.group, strict=False)),
+        line.calls,
+        usage_out(line.usage),
+        cost_out(line.cost, line.unknown),
+        line.unknown,
+        line.estimated,
+    )
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/ledger", "viewer", ledger, query=LedgerQuery, gives=LedgerOut, tag="ledger"),
+    Endpoint("GET", "/spend", "viewer", spend, query=SpendQuery, gives=SpendOut, tag="ledger"),
+)

@@ -1,0 +1,51 @@
+"""Which limits are known to this server: the user's own, and those of flows as they were last run."""
+
+from __future__ import annotations
+
+from runtime.errors import BadFlow
+from runtime.facts import Partition
+from runtime.ledger import CounterKey, Rule
+from runtime.plan import compile_flow
+from runtime.record import SessionFilter
+from runtime.spec import load_flow
+from studio.state import Studio
+
+LATEST_RUNS = 20
+"""Runs of a flow's latest session that are looked at for a document that is still kept."""
+OTHERS = frozenset({"", "settings", "limit"})
+"""Beginnings of pots that belong to no flow."""
+
+
+class Limits:
+    """Known limits by what they count. Compiled documents are kept by hash, since lists ask often."""
+
+    def __init__(self, studio: Studio) -> None:
+        self._studio = studio
+        self._of_hash: dict[str, tuple[Rule, ...]] = {}
+
+    async def known(self, keys: list[CounterKey], partition: Partition) -> dict[tuple[str, str, str], Rule]:
+        """The limits behind these counters and all of the user's own, by pot, metric and period."""
+        rules = [budget.rule for budget in self._studio.settings.budgets]
+        flows = {key.pot.rpartition("/")[0] for key in keys if not key.pot.startswith("shared:")}
+        for flow_id in sorted(flows - OTHERS):
+            rules += await self._of_flow(flow_id, partition)
+        return {(rule.pot, rule.metric, rule.period): rule for rule in reversed(rules)}
+
+    async def _of_flow(self, flow_id: str, partition: Partition) -> tuple[Rule, ...]:
+        record = self._studio.record
+        for session in await record.sessions(SessionFilter(partition, flow_id=flow_id, limit=1)):
+            for run in list(reversed(await record.runs(session.uid)))[:LATEST_RUNS]:
+                if run.flow_hash in self._of_hash:
+                    return self._of_hash[run.flow_hash]
+                raw = await record.flow_bytes(run.flow_hash)
+                if raw is not None:
+                    self._of_hash[run.flow_hash] = self._compiled(raw)
+                    return self._of_hash[run.flow_hash]
+        return ()
+
+    def _compiled(self, raw: bytes) -> tuple[Rule, ...]:
+        try:
+            plan = compile_flow(load_flow(raw), self._studio.services.registry)
+        except BadFlow:  # a node type of it may be gone
+            return ()
+        return tuple(rule for node in plan.reasoners for rule in node.rules)
