@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 
 _STANDING = re.compile(
-    r"(?:^|[.!?;:\n]\s*|\b(?:please|and|but|so) )(?:always|never|make sure|don'?t ever|from now on|remember to|"
-    r"when(?:ever)? I (?:ask|say|talk|mention|want))\b|\b(?:I|we) (?:\w+ )?prefer\b|"
+    r"(?:^|[.!?;:\n]\s*|\b(?:please|and|but|so) )(?:always|never|make sure|don'?t ever|from now on|"
+    r"remember to|when(?:ever)? I (?:ask|say|talk|mention|want))\b|\b(?:I|we) (?:\w+ )?prefer\b|"
     r"\bplease (?:remember|use|keep|avoid)\b|总是|以后都|每次都|永远不要|请记住",
     re.IGNORECASE,
 )
@@ -35,7 +35,9 @@ _CHANGE = re.compile(
     r"retired|promoted)\b|改成|改为|换成|换了|搬到|不再",
     re.IGNORECASE,
 )
-_BREAK = re.compile(r"[.!?。！？](?=\s*\S)|[?!？！\n]")
+_BREAK = re.compile(
+    r"(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bSt)(?<!\bProf)\.(?=\s+\S)|[?!？！\n]|。(?=\s*\S)"
+)
 _LONGEST_STATEMENT = 160
 NEARBY_CHANGE = (
     "now nowadays currently new moved move went bought sold left turned became closed opened shut "

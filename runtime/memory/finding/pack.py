@@ -8,8 +8,8 @@ from typing import NamedTuple
 _MISFITS = 64
 
 
-Candidate = tuple[int, int, int, int | None]
-"""Row, cost in tokens (at least 1), checksum of its words, and the row that replaces it, if any."""
+Candidate = tuple[int, int, int, float, int | None]
+"""Row, cost in tokens (at least 1), checksum of its words, its time, and the row that replaces it, if any."""
 
 
 class Left(NamedTuple):
@@ -30,28 +30,38 @@ class Packed(NamedTuple):
 
 
 def pack(candidates: Sequence[Candidate], budget: int) -> Packed:
-    """Take candidates in order while they fit; one that does not is skipped and smaller ones follow.
+    """Take candidates in order while they fit; one that does not is skipped and smaller ones follow. Of those
+    with the same words the newest is taken.
 
     `used` never exceeds `budget`. Packing ends when 64 in a row did not fit: what is left over is then
     smaller than nearly everything.
     """
     chosen: list[int] = []
     left: list[Left] = []
-    words: dict[int, int] = {}
+    newest = _newest(candidates)
     used = misfits = 0
-    for place, (row, cost, digest, replaced_by) in enumerate(candidates):
+    for place, (row, cost, digest, _, replaced_by) in enumerate(candidates):
         if used >= budget or misfits == _MISFITS:
             break
         if replaced_by is not None:
             left.append(Left(place, "superseded", replaced_by))
-        elif digest in words:
-            left.append(Left(place, "repeated", words[digest]))
+        elif newest[digest] != row:
+            left.append(Left(place, "repeated", newest[digest]))
         elif cost > budget - used:
             left.append(Left(place, "too_large", None))
             misfits += 1
         else:
             chosen.append(place)
-            words[digest] = row
             used += cost
             misfits = 0
     return Packed(chosen, left, used)
+
+
+def _newest(candidates: Sequence[Candidate]) -> dict[int, int]:
+    """For each checksum the row that was said last: of the same words, that one is shown."""
+    last: dict[int, tuple[float, int]] = {}
+    for row, _, digest, at, _ in candidates:
+        known = last.get(digest)
+        if known is None or at > known[0]:
+            last[digest] = (at, row)
+    return {digest: row for digest, (_, row) in last.items()}

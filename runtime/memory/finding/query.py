@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from runtime.memory.finding import cues
 from runtime.memory.finding.tokens import CALENDAR_WORDS, Tokens
 
-_CAPITAL = re.compile(r"(?<=[\w,;:] )[A-Z]\w+")
+# The first word of a sentence is capital anyway: there only a possessive gives a name away.
+_CAPITAL = re.compile(r"(?<=[\w,;:] )[A-Z]\w+|\b[A-Z]\w+(?=['’]s\b)")
 
 
 @dataclass(frozen=True, slots=True)

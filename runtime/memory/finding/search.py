@@ -120,8 +120,9 @@ def _pack(corpus: Corpus, ranked: Ranked, budget: int) -> Recalled:
     rows, scores, items = ranked.rows, ranked.scores, corpus.items
     costs: list[int] = corpus.columns["tokens"][rows].tolist()
     digests: list[int] = corpus.columns["digest"][rows].tolist()
-    replaced = ranked.replaced
-    packed = pack(list(zip(rows, costs, digests, map(replaced.get, rows), strict=True)), budget)
+    times: list[float] = corpus.columns["start"][rows].tolist()
+    replaced = map(ranked.replaced.get, rows)
+    packed = pack(list(zip(rows, costs, digests, times, replaced, strict=True)), budget)
     skipped = tuple(
         Skipped(
             items[rows[place]].id, scores[place], costs[place], reason, None if by is None else items[by].id

@@ -101,7 +101,9 @@ class Statements:
         beside: set[str] = set()
         for place, term in enumerate(ordered):
             if term in self._nearby:
-                beside.update(ordered[max(place - 1, 0) : place], ordered[place + 1 : place + 3])
+                # A new thing is named right after the word; other changes may be told before or after theirs.
+                first, last = (place + 1, place + 2) if term == "new" else (max(place - 1, 0), place + 3)
+                beside.update(ordered[first:last])
         return frozenset(beside - self._mute)
 
     def _count(self, terms: frozenset[str], step: int) -> None:
