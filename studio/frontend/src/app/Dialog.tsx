@@ -1,0 +1,29 @@
+// A dialog on the browser's own: it holds the focus, Escape closes it, and the focus goes back after it.
+import { type ReactNode, useEffect, useId, useRef } from 'react'
+import { Icon } from './icons'
+
+interface Props {
+  title: string
+  onClose(): void
+  children: ReactNode
+  wide?: boolean
+}
+
+export function Dialog({ title, onClose, children, wide }: Props) {
+  const box = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useEffect(() => {
+    const dialog = box.current
+    if (dialog && !dialog.open) dialog.showModal()
+    return () => dialog?.close()
+  }, [])
+  return (
+    <dialog ref={box} className={wide ? 'dialog wide' : 'dialog'} aria-labelledby={id} onCancel={(e) => { e.preventDefault(); onClose() }}
+      onMouseDown={(e) => { if (e.target === box.current) onClose() }} onKeyDown={(e) => e.stopPropagation()}>
+      <div className="dialog-body">
+        <header><h2 id={id}>{title}</h2><button type="button" className="icon-button" onClick={onClose} aria-label="Close"><Icon name="close" /></button></header>
+        {children}
+      </div>
+    </dialog>
+  )
+}

@@ -1,0 +1,48 @@
+// What went wrong, in the API's words, with what to do; and the page for one who has no key to the studio.
+import { Component, type ReactNode } from 'react'
+import { ApiError } from '../api/client'
+import { Icon } from './icons'
+
+export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
+  const { message, hint } = error instanceof ApiError ? error : { message: (error as Error)?.message ?? String(error), hint: null }
+  return (
+    <div className="failure" role="alert">
+      <Icon name="error" />
+      <div><p>{message}</p>{hint && <p className="muted">{hint}</p>}</div>
+      {retry && <button type="button" onClick={retry}>Try again</button>}
+    </div>
+  )
+}
+
+export function Locked({ bad }: { bad: boolean }) {
+  return (
+    <main className="locked">
+      <h1>{bad ? 'This link is used up' : 'This page needs a link'}</h1>
+      <p>The studio opens with a link that works once. Get a fresh one in a terminal and follow it:</p>
+      <pre><code>farthing studio --link</code></pre>
+      <p className="muted">It keeps your flows and money from other pages and people on this machine.</p>
+    </main>
+  )
+}
+
+export class Guard extends Component<{ children: ReactNode; place: string }, { error: unknown }> {
+  override state = { error: null as unknown }
+
+  static getDerivedStateFromError(error: unknown) {
+    return { error }
+  }
+
+  override componentDidUpdate(before: { place: string }) {
+    if (before.place !== this.props.place && this.state.error) this.setState({ error: null })
+  }
+
+  override render() {
+    if (!this.state.error) return this.props.children
+    return (
+      <main className="page">
+        <Failure error={this.state.error} retry={() => this.setState({ error: null })} />
+        <p className="muted">What you changed is kept as a draft in this browser.</p>
+      </main>
+    )
+  }
+}

@@ -1,0 +1,104 @@
+// The canvas of the open flow.
+import {
+  Background, BackgroundVariant, ControlButton, Controls, type FinalConnectionState, MiniMap, type OnConnectStart, ReactFlow, SelectionMode, useReactFlow,
+  type Connection, type EdgeTypes, type NodeTypes,
+} from '@xyflow/react'
+import { useCallback, useEffect } from 'react'
+import { Icon } from '../app/icons'
+import { useCatalog } from '../state/catalog'
+import type { CanvasNode, Wire } from '../state/document'
+import { useFlow } from '../state/flow'
+import { fits, lookup } from '../state/ports'
+import { useUi } from '../state/ui'
+import { useValidation } from '../state/validation'
+import { CardNodeView, NoteNodeView, PillNodeView } from './FlowNode'
+import { layout } from './layout'
+import { QuickAdd } from './QuickAdd'
+import { WireView } from './WireView'
+
+// Everything handed to the canvas is made once: a new object each time would draw all of it anew.
+export const NODE_TYPES = { card: CardNodeView, pill: PillNodeView, note: NoteNodeView } as unknown as NodeTypes
+export const EDGE_TYPES = { wire: WireView } as unknown as EdgeTypes
+const GRID: [number, number] = [10, 10]
+const FIT = { padding: 0.2, maxZoom: 1 }
+const MANY = 150
+const { onNodes, onEdges, beginGesture, endGesture, connect } = useFlow.getState()
+
+const ports = () => {
+  const { nodes, edges } = useFlow.getState()
+  return lookup(nodes, edges, useCatalog.getState().types, useValidation.getState().cards)
+}
+const isValid = (c: Connection | Wire) => fits({ source: c.source, sourceHandle: c.sourceHandle, target: c.target, targetHandle: c.targetHandle }, ports()) !== null
+const onConnect = (c: Connection) => void connect(c)
+const onConnectStart: OnConnectStart = (_event, { nodeId, handleId, handleType }) => {
+  if (!nodeId || !handleId) return
+  const side = handleType === 'source' ? 'outputs' : 'inputs'
+  const kind = ports().port(nodeId, side, handleId)?.kind
+  if (kind) useUi.getState().set({ wiring: { node: nodeId, port: handleId, side, kind } })
+}
+/** An edge dropped on empty canvas asks what to put there. */
+const onConnectEnd = (event: MouseEvent | TouchEvent, state: FinalConnectionState) => {
+  const { wiring, set } = useUi.getState()
+  const point = 'changedTouches' in event ? event.changedTouches[0]! : event
+  if (wiring && !state.isValid && !state.toNode) set({ quickAdd: { screen: { x: point.clientX, y: point.clientY }, from: wiring }, wiring: null })
+  else set({ wiring: null })
+}
+const miniClass = (node: CanvasNode) => `mini ${node.type ?? ''}`
+
+export async function tidy(first = false): Promise<void> {
+  const { nodes, edges, place } = useFlow.getState()
+  place(await layout(nodes, edges), first)
+}
+
+export function Canvas() {
+  const nodes = useFlow((s) => s.nodes)
+  const edges = useFlow((s) => s.edges)
+  const wantsLayout = useFlow((s) => s.wantsLayout)
+  const canvas = useReactFlow<CanvasNode, Wire>()
+  const theme = useUi((s) => s.theme)
+  const wiring = useUi((s) => s.wiring !== null)
+
+  useEffect(() => {
+    if (wantsLayout) void tidy(true).then(() => requestAnimationFrame(() => void canvas.fitView(FIT)))
+  }, [wantsLayout, canvas])
+
+  const onDrop = useCallback((event: React.DragEvent) => {
+    const type = useCatalog.getState().types[event.dataTransfer.getData('application/x-farthing-node')]
+    if (!type) return
+    event.preventDefault()
+    const at = canvas.screenToFlowPosition({ x: event.clientX, y: event.clientY })
+    useFlow.getState().add(type, { x: Math.round(at.x / 10) * 10, y: Math.round(at.y / 10) * 10 })
+  }, [canvas])
+
+  return (
+    <section className={wiring ? 'canvas wiring' : 'canvas'} aria-label="Canvas" onDragOver={(e) => e.preventDefault()} onDrop={onDrop}
+      onDoubleClick={(e) => {
+        const on = e.target as Element
+        if (on.classList.contains('react-flow__pane')) useUi.getState().set({ quickAdd: { screen: { x: e.clientX, y: e.clientY } } })
+        else if (on.closest('.react-flow__node-card, .react-flow__node-pill')) useUi.getState().set({ inspector: true })
+      }}>
+      <ReactFlow<CanvasNode, Wire> nodes={nodes} edges={edges} nodeTypes={NODE_TYPES} edgeTypes={EDGE_TYPES} onNodesChange={onNodes} onEdgesChange={onEdges}
+        onConnect={onConnect} onConnectStart={onConnectStart} onConnectEnd={onConnectEnd} isValidConnection={isValid}
+        onNodeDragStart={beginGesture} onNodeDragStop={endGesture} onSelectionDragStart={beginGesture} onSelectionDragStop={endGesture}
+        deleteKeyCode={null} selectionMode={SelectionMode.Partial} zoomOnDoubleClick={false} snapToGrid snapGrid={GRID} fitView fitViewOptions={FIT} minZoom={0.08} maxZoom={2}
+        onlyRenderVisibleElements={nodes.length > MANY} colorMode={theme === 'auto' ? 'system' : theme} elevateNodesOnSelect connectionRadius={28}>
+        <Background variant={BackgroundVariant.Dots} gap={20} size={1} />
+        <Controls showInteractive={false} fitViewOptions={FIT} position="bottom-left">
+          <ControlButton onClick={() => void tidy()} title="Tidy (L)" aria-label="Tidy"><Icon name="tidy" /></ControlButton>
+        </Controls>
+        {nodes.length > 5 && <MiniMap<CanvasNode> pannable zoomable nodeClassName={miniClass} ariaLabel="Overview of the flow" />}
+        <QuickAdd />
+      </ReactFlow>
+      {nodes.length === 0 && <Empty />}
+    </section>
+  )
+}
+
+function Empty() {
+  return (
+    <div className="canvas-empty">
+      <p>An empty flow. Add an input, an agent and an output, and join them.</p>
+      <button type="button" className="primary" onClick={() => useUi.getState().set({ quickAdd: { screen: { x: innerWidth / 2 - 150, y: innerHeight / 3 } } })}><Icon name="plus" /> Add a node <kbd>/</kbd></button>
+    </div>
+  )
+}

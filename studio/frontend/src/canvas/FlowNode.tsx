@@ -1,0 +1,50 @@
+// Nodes of the open flow: each reads only what it shows, so that one change draws one node.
+import { NodeResizer, type NodeProps } from '@xyflow/react'
+import { memo } from 'react'
+import { useShallow } from 'zustand/react/shallow'
+import { useCatalog } from '../state/catalog'
+import type { CardNode, NoteNode } from '../state/document'
+import { useFlow } from '../state/flow'
+import { portsOf } from '../state/ports'
+import { useRun } from '../state/run'
+import { isError, problemsOf, useValidation } from '../state/validation'
+import { Card, Pill } from './Card'
+
+const NOTHING: never[] = []
+
+function useCardProps({ id, data, selected }: NodeProps<CardNode>) {
+  const type = useCatalog((s) => s.types[data.type])
+  const card = useValidation((s) => s.cards[id])
+  const problems = useValidation(problemsOf(id))
+  const live = useRun((s) => s.nodes[id])
+  const gauge = useRun((s) => Object.values(s.gauges).find((each) => each.node_id === id))
+  // A type that is not installed has the ports that its edges name.
+  const drawn = useFlow(useShallow((s) => (type ? NOTHING : s.edges.filter((e) => e.source === id || e.target === id))))
+  const node = { id, type: 'card', data, position: { x: 0, y: 0 } } as CardNode
+  const types = type ? { [data.type]: type } : {}
+  return {
+    id, typeName: data.type, type, card, live, gauge, selected: !!selected,
+    inputs: portsOf(node, 'inputs', types, card, drawn), outputs: portsOf(node, 'outputs', types, card, drawn),
+    errors: problems.filter(isError).length, warnings: problems.filter((p) => !isError(p)).length,
+  }
+}
+
+export const CardNodeView = memo(function CardNodeView(props: NodeProps<CardNode>) {
+  return <Card {...useCardProps(props)} />
+})
+
+export const PillNodeView = memo(function PillNodeView(props: NodeProps<CardNode>) {
+  return <Pill {...useCardProps(props)} />
+})
+
+const { beginGesture, endGesture, setNote } = useFlow.getState()
+
+export const NoteNodeView = memo(function NoteNodeView({ id, data, selected }: NodeProps<NoteNode>) {
+  return (
+    <div className={selected ? 'note selected' : 'note'}>
+      <NodeResizer isVisible={!!selected} minWidth={120} minHeight={60} onResizeStart={beginGesture} onResizeEnd={endGesture} />
+      <div className="note-grip" aria-hidden />
+      <textarea className="nodrag nowheel" dir="auto" value={data.text} placeholder="A note" aria-label="Note" onChange={(e) => setNote(id, e.target.value)} />
+    </div>
+  )
+})

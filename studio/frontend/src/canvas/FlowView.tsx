@@ -1,0 +1,72 @@
+// A flow to look at: as it was at a run, with what happened on each node. Nothing can be changed.
+import { Background, BackgroundVariant, Controls, type NodeProps, type NodeTypes, ReactFlow, ReactFlowProvider, useNodesInitialized, useReactFlow } from '@xyflow/react'
+import { memo, useEffect, useMemo, useState } from 'react'
+import type { FlowDoc } from '../api/types'
+import { useCatalog } from '../state/catalog'
+import { type CanvasNode, type CardNode, readFlow } from '../state/document'
+import { portsOf } from '../state/ports'
+import type { NodeLive } from '../state/run'
+import { useUi } from '../state/ui'
+import { Card, Pill } from './Card'
+import { layout } from './layout'
+import { WireView } from './WireView'
+
+type Seen = CardNode & { data: { live?: NodeLive } }
+
+function props({ id, data, selected }: NodeProps<Seen>, types: ReturnType<typeof useCatalog.getState>['types']) {
+  const node = { id, type: 'card', data, position: { x: 0, y: 0 } } as CardNode
+  return {
+    id, typeName: data.type, type: types[data.type], card: undefined, gauge: undefined, errors: 0, warnings: 0, live: data.live, selected: !!selected,
+    inputs: portsOf(node, 'inputs', types, undefined, []), outputs: portsOf(node, 'outputs', types, undefined, []),
+  }
+}
+const SeenCard = memo(function SeenCard(p: NodeProps<Seen>) {
+  return <Card {...props(p, useCatalog((s) => s.types))} />
+})
+const SeenPill = memo(function SeenPill(p: NodeProps<Seen>) {
+  return <Pill {...props(p, useCatalog((s) => s.types))} />
+})
+const SeenNote = memo(function SeenNote({ data }: NodeProps) {
+  return <div className="note"><div className="note-text">{String(data.text ?? '')}</div></div>
+})
+const NODE_TYPES = { card: SeenCard, pill: SeenPill, note: SeenNote } as unknown as NodeTypes
+const EDGE_TYPES = { wire: WireView } as never
+
+interface Props {
+  flow: FlowDoc
+  nodes: Record<string, NodeLive>
+  selected: string | null
+  onSelect(id: string | null): void
+}
+
+export function FlowView(p: Props) {
+  return <ReactFlowProvider><View {...p} /></ReactFlowProvider>
+}
+
+function View({ flow, nodes: lives, selected, onSelect }: Props) {
+  const types = useCatalog((s) => s.types)
+  const theme = useUi((s) => s.theme)
+  const canvas = useReactFlow()
+  const ready = useNodesInitialized()
+  const read = useMemo(() => readFlow(flow, types), [flow, types])
+  const [places, setPlaces] = useState<Record<string, { x: number; y: number }>>({})
+  useEffect(() => {
+    if (!read.placed) void layout(read.nodes, read.edges).then(setPlaces)
+  }, [read])
+  useEffect(() => {
+    if (ready) void canvas.fitView({ padding: 0.15, maxZoom: 1 })
+  }, [ready, canvas, places])
+  const nodes = useMemo(
+    () => read.nodes.map((node) => ({ ...node, position: places[node.id] ?? node.position, selected: node.id === selected, data: { ...node.data, live: lives[node.id] } }) as CanvasNode),
+    [read, lives, selected, places],
+  )
+  return (
+    <section className="canvas seen" aria-label="The flow as it was at this run">
+      <ReactFlow nodes={nodes} edges={read.edges} nodeTypes={NODE_TYPES} edgeTypes={EDGE_TYPES} nodesDraggable={false} nodesConnectable={false} deleteKeyCode={null} minZoom={0.08}
+        onNodeClick={(_e, node) => onSelect(node.id)} onPaneClick={() => onSelect(null)} fitView colorMode={theme === 'auto' ? 'system' : theme}>
+        <Background variant={BackgroundVariant.Dots} gap={20} size={1} />
+        <Controls showInteractive={false} />
+      </ReactFlow>
+    </section>
+  )
+}

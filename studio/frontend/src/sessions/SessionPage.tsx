@@ -1,0 +1,136 @@
+// One session: its timeline, the flow as it was at a run, and its events.
+import { useEffect, useMemo, useState } from 'react'
+import { api } from '../api/client'
+import { Failure } from '../app/Failure'
+import { Icon } from '../app/icons'
+import { Link } from '../app/Link'
+import { go, to } from '../app/router'
+import { useLoad } from '../app/useLoad'
+import { FlowView } from '../canvas/FlowView'
+import { ConnectionState } from '../drawer/Drawer'
+import { EventList } from '../drawer/Events'
+import { download } from '../flows/files'
+import { count, dollars, nanosOf } from '../lib/money'
+import { clip, shortJson } from '../lib/text'
+import { ago, instant } from '../lib/time'
+import { type NodeLive, useRun } from '../state/run'
+import { type Row, tokensOf } from '../timeline/row'
+import { TimelineView } from '../timeline/TimelineView'
+
+export function RunRedirect({ id }: { id: string }) {
+  const run = useLoad(() => api.run(id), id)
+  useEffect(() => {
+    if (run.data) go(to.session(run.data.session_uid, id), true)
+  }, [run.data, id])
+  return <main className="page">{run.error !== null ? <Failure error={run.error} retry={run.reload} /> : <p className="muted">Looking for the run…</p>}</main>
+}
+
+type Part = 'timeline' | 'events'
+
+export function SessionPage({ uid, run, seq }: { uid: string; run: string | null; seq: number | null }) {
+  const session = useLoad(() => api.session(uid), uid)
+  const timeline = useRun((s) => s.timeline)
+  const version = useRun((s) => s.version)
+  const events = useRun((s) => s.events)
+  const connection = useRun((s) => s.connection)
+  const attached = useRun((s) => s.session === uid)
+  const [selected, setSelected] = useState<number | null>(seq)
+  const [part, setPart] = useState<Part>('timeline')
+  const [withFlow, setWithFlow] = useState(false)
+  const name = session.data?.name ?? ''
+
+  useEffect(() => {
+    void useRun.getState().attach(uid, '', null, false)
+    return () => useRun.getState().leave()
+  }, [uid])
+  useEffect(() => {
+    if (connection === 'ended') session.reload()
+  }, [connection, session.reload])
+
+  const row = useMemo(() => (selected === null ? null : timeline.rows().find((each) => each.seq === selected) ?? null), [selected, timeline, version])
+  const shownRun = row?.run ?? run ?? timeline.top.findLast((each) => each.kind === 'run')?.run ?? null
+  const data = session.data
+  if (session.error !== null && !data) return <main className="page"><Failure error={session.error} retry={session.reload} /></main>
+  const choose = (each: Row | null) => setSelected(each?.seq ?? null)
+  return (
+    <main className="session-page">
+      <header className="topbar">
+        <Link href="/sessions" className="icon-button" aria-label="All sessions" title="All sessions"><Icon name="left" /></Link>
+        <div className="title"><h1 dir="auto" title={name}>{name || '…'}</h1><span className="saved-state">{data ? `${data.flow_name || data.flow_id} · ${data.user_id ?? 'nobody'} · ${ago(data.last_at)}` : ''}</span></div>
+        {data?.partition === 'rehearsal' && <span className="tag rehearsal">rehearsal</span>}
+        {data && <span className={`state ${data.state}`}>{data.state}</span>}
+        <span className="grow" />
+        <ConnectionState />
+        {data && (
+          <dl className="totals">
+            <div><dt>Runs</dt><dd>{count(data.run_count)}</dd></div>
+            <div><dt>Tokens</dt><dd>{count(tokensOf(data.usage))}</dd></div>
+            <div><dt>Cost</dt><dd>{data.unknown_cost && data.cost !== null ? 'at least ' : ''}{dollars(nanosOf(data.cost))}</dd></div>
+          </dl>
+        )}
+        <button type="button" aria-pressed={withFlow} onClick={() => setWithFlow(!withFlow)} disabled={!shownRun}><Icon name="flows" /> Flow</button>
+        <button type="button" onClick={() => download(JSON.stringify(events, null, 2), `session-${name || uid}.json`, 'application/json')} disabled={!events.length}><Icon name="download" /> JSON</button>
+      </header>
+      <div className="tabs">
+        <div role="group" aria-label="View" className="segments">
+          <button type="button" aria-pressed={part === 'timeline'} onClick={() => setPart('timeline')}>Timeline</button>
+          <button type="button" aria-pressed={part === 'events'} onClick={() => setPart('events')}>Events <span className="badge">{count(events.length)}</span></button>
+        </div>
+        <RunPicker uid={uid} run={run} timeline={timeline.top} />
+      </div>
+      {withFlow && shownRun && <FlowAtRun run={shownRun} timeline={timeline.rows()} version={version} selected={row?.node ?? null}
+        onSelect={(id) => choose(id ? timeline.rows().findLast((each) => each.run === shownRun && each.node === id) ?? null : null)} />}
+      <div className="session-body">
+        {part === 'events' ? <EventList events={run ? events.filter((event) => event.run_id === run) : events} live={connection === 'open'} />
+          : attached && timeline.top.length ? <TimelineView timeline={timeline} version={version} live={connection === 'open'} selected={selected} node={row?.node ?? null} run={run} onSelect={choose} />
+            : <p className="pad muted">{connection === 'ended' ? 'This session has no events.' : 'Reading the timeline…'}</p>}
+      </div>
+    </main>
+  )
+}
+
+function RunPicker({ uid, run, timeline }: { uid: string; run: string | null; timeline: readonly Row[] }) {
+  const runs = timeline.filter((each) => each.kind === 'run' && each.run)
+  if (runs.length < 2) return null
+  const label = (row: Row, i: number) => {
+    const input = row.events.find((event) => event.type === 'run.started')?.input
+    return `${i + 1} · ${instant(new Date(row.at).toISOString())} · ${row.state} · ${clip(shortJson(input), 50)}`
+  }
+  return (
+    <label className="run-picker"><span>Run</span>
+      <select value={run ?? ''} onChange={(e) => go(to.session(uid, e.target.value || null), true)}>
+        <option value="">all {runs.length}</option>
+        {runs.map((each, i) => <option key={each.run} value={each.run!}>{label(each, i)}</option>)}
+      </select>
+    </label>
+  )
+}
+
+interface AtRunProps {
+  run: string
+  timeline: readonly Row[]
+  version: number
+  selected: string | null
+  onSelect(id: string | null): void
+}
+
+const SHOWN: Record<string, NodeLive['state']> = { done: 'done', failed: 'failed', stopped: 'stopped', skipped: 'skipped', cancelled: 'cancelled', interrupted: 'interrupted', running: 'running' }
+
+function FlowAtRun({ run, timeline, version, selected, onSelect }: AtRunProps) {
+  const flow = useLoad(() => api.runFlow(run), run)
+  const lives = useMemo(() => {
+    const found: Record<string, NodeLive> = {}
+    for (const row of timeline) {
+      if (row.kind !== 'node' || row.run !== run || !row.node) continue
+      found[row.node] = {
+        state: SHOWN[row.state] ?? 'done', startedAt: row.at, ms: row.ms, usage: row.usage, cost: row.cost, unknown: row.unknown,
+        error: row.code ? { code: row.code, message: row.text || row.code, remedy: row.remedy } : null, call: null, text: '', tool: null, warning: false,
+      }
+    }
+    return found
+  }, [timeline, version, run])
+  if (flow.error !== null) return <Failure error={flow.error} retry={flow.reload} />
+  if (!flow.data) return <div className="seen-box"><p className="pad muted">Reading the flow…</p></div>
+  return <div className="seen-box"><FlowView flow={flow.data} nodes={lives} selected={selected} onSelect={onSelect} /></div>
+}
+

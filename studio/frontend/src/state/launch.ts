@@ -1,0 +1,73 @@
+// What a run is to be started with: input, session, user. And starting it, after the questions that must be asked first.
+import { create } from 'zustand'
+import type { RunRequest } from '../api/client'
+import type { Obj } from '../api/types'
+import { useCatalog } from './catalog'
+import { currentDoc, dirty, useFlow } from './flow'
+import { useRun } from './run'
+import { useUi } from './ui'
+import { isError, useValidation } from './validation'
+
+export type Question = { kind: 'paid'; models: string[]; limits: string[] } | { kind: 'needs'; needs: string[]; hash: string }
+
+interface LaunchState {
+  text: string
+  fields: Obj
+  session: string
+  user: string
+  question: (Question & { request: RunRequest }) | null
+  set(values: Partial<Pick<LaunchState, 'text' | 'fields' | 'session' | 'user' | 'question'>>): void
+  reset(): void
+}
+
+export const useLaunch = create<LaunchState>()((set) => ({
+  text: '',
+  fields: {},
+  session: '',
+  user: '',
+  question: null,
+  set: (values) => set(values),
+  reset: () => set({ text: '', fields: {}, session: '', question: null }),
+}))
+
+export const wantsFields = () => !!useValidation.getState().input?.schema
+export const inputNow = (): unknown => (wantsFields() ? useLaunch.getState().fields : useLaunch.getState().text)
+
+export function request(): RunRequest {
+  const { session, user } = useLaunch.getState()
+  const flow = useFlow.getState()
+  const from = flow.path ?? (flow.origin || undefined)
+  // A saved flow runs by its file; unsaved work runs as it stands, with its own folder for what lies beside it.
+  const what = flow.path && !dirty(flow) ? { path: flow.path } : { flow: currentDoc(), ...(from ? { base_path: from } : {}) }
+  return { ...what, input: inputNow(), ...(session ? { session } : {}), ...(user ? { user } : {}) }
+}
+
+/** Ask what must be asked, then start. `changed`: the same run again with something changed. */
+export function launch(wanted: RunRequest = request(), answered: readonly Question['kind'][] = []): void {
+  const run = useRun.getState()
+  if (run.status === 'running' || run.status === 'starting') return
+  const { needs, needs_hash, granted, agents, problems } = useValidation.getState()
+  const ui = useUi.getState()
+  if (problems.some(isError)) {
+    ui.set({ drawer: true, tab: 'problems' })
+    ui.say('This flow has problems that must be mended first.', true)
+    return
+  }
+  if (!granted && needs_hash && !answered.includes('needs')) {
+    useLaunch.getState().set({ question: { kind: 'needs', needs, hash: needs_hash, request: { ...wanted, allow: needs_hash } } })
+    return
+  }
+  const paid = [...new Set(agents.filter((agent) => !agent.rehearsal).map((agent) => agent.model ?? agent.provider))]
+  if (paid.some((model) => !ui.paidConfirmed.includes(model)) && !answered.includes('paid')) {
+    const limits = [...new Set([...agents.flatMap((agent) => agent.limits), ...(useCatalog.getState().me?.limits ?? []).map((limit) => limit.text)])]
+    useLaunch.getState().set({ question: { kind: 'paid', models: paid, limits, request: wanted } })
+    return
+  }
+  useLaunch.getState().set({ question: null })
+  ui.set({ drawer: true, tab: ui.tab === 'timeline' || ui.tab === 'events' ? ui.tab : 'chat', row: null })
+  void useRun.getState().start(wanted).then(() => {
+    const { session } = useLaunch.getState()
+    const name = useRun.getState().sessionName
+    if (!useRun.getState().startError) useLaunch.getState().set({ text: '', ...(session ? {} : { session: name }) })
+  })
+}

@@ -1,0 +1,79 @@
+// What this person set up for themselves: theme, panels, open tab. Remembered in the browser, nowhere else.
+import { create } from 'zustand'
+
+export type Theme = 'auto' | 'light' | 'dark'
+export type DrawerTab = 'chat' | 'timeline' | 'problems' | 'events'
+
+interface Saved {
+  theme: Theme
+  palette: boolean
+  inspector: boolean
+  drawer: boolean
+  drawerHeight: number
+  inspectorWidth: number
+  paidConfirmed: string[]
+  user: string
+  rehearsals: boolean
+}
+
+interface UiState extends Saved {
+  tab: DrawerTab
+  help: boolean
+  quickAdd: QuickAddAt | null
+  /** The open end of an edge that is being drawn. */
+  wiring: QuickAddAt['from'] | null
+  /** A field that should take the focus: `node/field`. */
+  focusField: { node: string; field: string } | null
+  /** The timeline's selected row, shared with the canvas. */
+  row: number | null
+  toast: { text: string; bad: boolean; id: number } | null
+  set(values: Partial<UiState>): void
+  say(text: string, bad?: boolean): void
+}
+
+export interface QuickAddAt {
+  screen: { x: number; y: number }
+  from?: { node: string; port: string; side: 'inputs' | 'outputs'; kind: string }
+}
+
+const KEY = 'farthing.studio'
+const DEFAULTS: Saved = {
+  theme: 'auto', palette: true, inspector: true, drawer: true, drawerHeight: 280, inspectorWidth: 320, paidConfirmed: [], user: '', rehearsals: false,
+}
+
+function load(): Saved {
+  try {
+    return { ...DEFAULTS, ...(JSON.parse(localStorage.getItem(KEY) ?? '{}') as Partial<Saved>) }
+  } catch {
+    return DEFAULTS
+  }
+}
+
+let toasts = 0
+
+export const useUi = create<UiState>()((set) => ({
+  ...load(),
+  tab: 'chat',
+  help: false,
+  quickAdd: null,
+  wiring: null,
+  focusField: null,
+  row: null,
+  toast: null,
+  set: (values) => set(values),
+  say: (text, bad = false) => set({ toast: { text, bad, id: ++toasts } }),
+}))
+
+useUi.subscribe((s) => {
+  const saved = Object.fromEntries(Object.keys(DEFAULTS).map((name) => [name, s[name as keyof Saved]]))
+  try {
+    localStorage.setItem(KEY, JSON.stringify(saved))
+  } catch {
+    // A browser that keeps nothing still works; it only forgets.
+  }
+})
+
+export function applyTheme(theme: Theme): void {
+  if (theme === 'auto') delete document.documentElement.dataset.theme
+  else document.documentElement.dataset.theme = theme
+}
