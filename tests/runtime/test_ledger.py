@@ -57,8 +57,8 @@ def test_period_start_is_utc(now: str, day: str, week: str, month: str) -> None:
     for period, start in (("daily", day), ("weekly", week), ("monthly", month)):
         assert period_start(period, at) == datetime.fromisoformat(start).replace(tzinfo=UTC)  # type: ignore[arg-type]
     for endless in ("run", "session", "lifetime"):
-        assert period_start(endless, at) is None  # type: ignore[arg-type]
-        assert period_end(endless, at) is None  # type: ignore[arg-type]
+        assert period_start(endless, at) is None
+        assert period_end(endless, at) is None
 
 
 times = st.datetimes(

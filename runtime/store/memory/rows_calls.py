@@ -46,7 +46,7 @@ class CallRows:
         counters: tuple[int, ...],
         pots: tuple[str, ...],
         holds: Mapping[int, int],
-    ) -> int:
+    ) -> CallRow:
         state = self._state
         call_id = len(state.calls) + 1
         call = CallRow(
@@ -71,7 +71,7 @@ class CallRows:
         state.add(state.calls, call)
         state.add(state.calls_by_key.setdefault((run.id, intent.key), []), call_id)
         state.put(state.open_calls.setdefault(run.id, {}), call_id, None)
-        return call_id
+        return call
 
     def end_call(self, call_id: int, state: str, result: Any, holds: Mapping[int, int] | None) -> None:
         store = self._state
@@ -177,13 +177,15 @@ class CounterRows:
     def add_ledger(self, row: LedgerRow) -> int:
         state = self._state
         row_id = len(state.ledger) + 1
-        state.add(state.ledger, msgspec.structs.replace(row, id=row_id))
+        msgspec.structs.force_setattr(row, "id", row_id)  # nobody else has seen this row yet
+        state.add(state.ledger, row)
         if row.kind in ("settle", "correct"):
             for whose in (row.run_id, row.session_uid):
                 state.add(state.settled.setdefault(whose, []), state.ledger[-1])
         if row.kind == "settle" and not row.estimated and row.model is not None:
             past = state.pasts.setdefault((row.partition, row.model), [])
             state.add(past, (row.usage.tokens, row.cost))
+            state.summaries.pop((row.partition, row.model), None)
         return row_id
 
     def add_charge(self, ledger_id: int, run: RunRow, pots: Sequence[str], reserved_at: datetime) -> None:
@@ -192,8 +194,11 @@ class CounterRows:
             state.add(state.charges.setdefault((run.partition, pot), []), state.ledger[ledger_id - 1])
 
     def model_past(self, partition: str, model: str) -> ModelPast:
-        past = self._state.pasts.get((partition, model))
-        return past_of(past[-RECENT_CALLS:]) if past else ModelPast()
+        state, key = self._state, (partition, model)
+        summary = state.summaries.get(key)
+        if summary is None:
+            summary = state.summaries[key] = past_of(state.pasts.get(key, [])[-RECENT_CALLS:])
+        return summary
 
     def add_limit_change(self, ledger_id: int, change: LimitChange, counter: CounterRow) -> None:
         if change.action == "reset":

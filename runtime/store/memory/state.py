@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from runtime.events import Entry, encode
 from runtime.facts import Fact, Shelf
-from runtime.ledger import CounterKey
+from runtime.ledger import CounterKey, ModelPast
 from runtime.messages import Message
 from runtime.record import LedgerRow, RunEnd, RunStart, SessionKey
 from runtime.store.rows import CallRow, CounterRow, RunRow
@@ -94,6 +94,8 @@ class State:
         """The rows that count, by run id and by session uid."""
         self.charges: dict[tuple[str, str], list[LedgerRow]] = {}
         self.pasts: dict[tuple[str, str], list[tuple[int, int | None]]] = {}
+        self.summaries: dict[tuple[str, str], ModelPast] = {}
+        """What `pasts` add up to, until another call settles."""
         self.tickets: dict[int, tuple[int, str]] = {}
         self.waits_on: dict[int, frozenset[int]] = {}
         self.last_ticket = 0
@@ -137,4 +139,5 @@ class State:
         while self._undo:
             self._undo.pop()()
         self.charged.clear()
+        self.summaries.clear()
         self.touched.clear()

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from runtime.ledger import CounterKey
-from runtime.store.rows import CounterRow, RunRow
+from runtime.store.rows import CallRow, CounterRow, RunRow
 from runtime.store.values import PeriodStarts
 
 MOST = 20_000
@@ -25,6 +25,8 @@ class Known:
         self.counter_ids: dict[CounterKey, int] = {}
         self.charged: dict[tuple[int, Sequence[str], PeriodStarts], list[int]] = {}
         """The counters in which a run's calls count; forgotten when a counter is added."""
+        self.calls: dict[int, CallRow] = {}
+        """Calls that were opened here and are open still."""
         self.pasts: dict[tuple[str, str], deque[tuple[int, int | None]]] = {}
         """Tokens and cost of a model's last settled calls, oldest first."""
         self.waiting: bool | None = None
@@ -36,12 +38,13 @@ class Known:
         self.counters.clear()
         self.counter_ids.clear()
         self.charged.clear()
+        self.calls.clear()
         self.pasts.clear()
         self.waiting = None
 
     def check(self, version: int) -> None:
         """Forget everything once another connection has written, or when it has grown too much."""
-        size = len(self.runs) + len(self.next_seq) + len(self.counters) + len(self.charged)
+        size = len(self.runs) + len(self.next_seq) + len(self.counters) + len(self.charged) + len(self.calls)
         if version != self.version or size > MOST:
             self.forget()
             self.version = version

@@ -39,6 +39,9 @@ class CallRows(Transaction):
         return [_call(row) for row in found]
 
     def call(self, call_id: int) -> CallRow | None:
+        known = self.known.calls.get(call_id)
+        if known is not None:
+            return known
         row = self.one(_CALL + "WHERE id = ?", call_id)
         return _call(row) if row else None
 
@@ -55,8 +58,8 @@ class CallRows(Transaction):
         counters: tuple[int, ...],
         pots: tuple[str, ...],
         holds: Mapping[int, int],
-    ) -> int:
-        return self.insert(
+    ) -> CallRow:
+        call_id = self.insert(
             _ADD,
             (
                 run.id,
@@ -77,8 +80,30 @@ class CallRows(Transaction):
                 micros(intent.at),
             ),
         )
+        call = CallRow(
+            call_id,
+            run.id,
+            intent.key,
+            attempt,
+            "open",
+            intent.kind,
+            intent.node_id,
+            intent.step,
+            intent.purpose,
+            intent.model,
+            intent.provider,
+            estimate,
+            counters,
+            pots,
+            holds,
+            intent.at,
+            None,
+        )
+        self.known.calls[call_id] = call
+        return call
 
     def end_call(self, call_id: int, state: str, result: Any, holds: Mapping[int, int] | None) -> None:
+        self.known.calls.pop(call_id, None)
         self.execute(
             "UPDATE call SET state = ?, holds = ?, result = ? WHERE id = ?",
             (
@@ -90,6 +115,7 @@ class CallRows(Transaction):
         )
 
     def put_holds(self, call_id: int, holds: Mapping[int, int] | None) -> None:
+        self.known.calls.pop(call_id, None)
         kept = to_json(holds) if holds else None
         self.execute("UPDATE call SET holds = ? WHERE id = ?", (kept, call_id))
 

@@ -49,11 +49,8 @@ class _Question(NamedTuple):
     intent: CallIntent
     run: RunRow
     found: list[CounterRow]
+    ids: tuple[int, ...]
     past: ModelPast
-
-    @property
-    def ids(self) -> tuple[int, ...]:
-        return tuple(row.id for row in self.found)
 
 
 def open_call(
@@ -91,7 +88,7 @@ def _ask(rows: Rows, run: RunRow, intent: CallIntent) -> _Question:
     past = ModelPast()
     if intent.kind == "model" and intent.model is not None:
         past = rows.model_past(run.partition, intent.model)
-    return _Question(intent, run, found, past)
+    return _Question(intent, run, found, tuple([row.id for row in found]), past)
 
 
 def _decide(rows: Rows, asked: _Question, ticket: int | None, *, waiting: bool) -> Admission:
@@ -157,37 +154,18 @@ def _open(
         rows.put_holds(carried.id, None)
     else:
         holds = {ids[rule]: amount for rule, amount in admitted.holds}
-    call_id = rows.add_call(run, intent, attempt, one, ids, pots, holds)
+    call = rows.add_call(run, intent, attempt, one, ids, pots, holds)
     counters = tuple([row.counter for row in asked.found])
     if carried is None:
         rows.adjust({counter: Delta(held=amount) for counter, amount in holds.items()})
         counters = tuple([_more(row, holds.get(row.id, 0)) for row in asked.found])
         if intent.kind == "model":
-            call = CallRow(
-                call_id,
-                run.id,
-                intent.key,
-                attempt,
-                "open",
-                intent.kind,
-                intent.node_id,
-                intent.step,
-                intent.purpose,
-                intent.model,
-                intent.provider,
-                one,
-                ids,
-                pots,
-                holds,
-                intent.at,
-                None,
-            )
             amount, cost = one
             rows.add_ledger(
                 call_row(run, call, "hold", "open", intent.at, amount=amount, cost=cost, estimated=True)
             )
     said.extend(build(admitted, counters))
-    return CallOpened(call_id, admitted, counters, rows.add_events(run.place, run.id, said))
+    return CallOpened(call.id, admitted, counters, rows.add_events(run.place, run.id, said))
 
 
 def _more(row: CounterRow, amount: int) -> Counter:
