@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from runtime.errors import BadConfig, Problem
 from runtime.ledger import Rule, amount_text
 from runtime.node import Config, FlowView, NodeType, Port
-from runtime.usage import MAX_NANOS, parse_money
+from runtime.usage import parse_count, parse_money
 
 PERIOD_NAMES = {
     "run": "a run",
@@ -60,12 +60,7 @@ class BudgetConfig(Config):
         """The limit in whole tokens or nano-dollars; empty is 0."""
         if self.limit is None or (isinstance(self.limit, str) and not self.limit.strip()):
             return 0
-        if self.metric == "spend":
-            return parse_money(self.limit)
-        nanos = parse_money(self.limit)
-        if nanos % 1_000_000_000 or nanos > MAX_NANOS // 1_000_000_000 * 1_000_000_000:
-            raise BadConfig(f"limit must be a whole number of tokens, not {self.limit!r}.")
-        return nanos // 1_000_000_000
+        return parse_money(self.limit) if self.metric == "spend" else parse_count(self.limit)
 
 
 def rule(config: BudgetConfig, node_id: str, flow_id: str) -> Rule:

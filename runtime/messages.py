@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
@@ -136,6 +136,10 @@ class TokenCounter(Protocol):
 
     def message(self, model: str, message: Message) -> int:
         """Tokens of one message for `provider:model`, estimated."""
+        ...
+
+    def messages(self, model: str, messages: Iterable[Message]) -> int:
+        """Tokens of several messages for `provider:model`, estimated."""
         ...
 
     def learn(self, model: str, counted: int, reported: int) -> None:

@@ -62,6 +62,24 @@ def parse_money(value: object, *, field: str = "limit") -> int:
     return int(amount * NANO)
 
 
+def parse_count(value: object, *, field: str = "limit") -> int:
+    """A whole number of tokens, as a number or a decimal text. Raises BadConfig for anything else."""
+    try:
+        amount = Decimal(str(value).strip().replace("_", ""))
+    except InvalidOperation:
+        amount = Decimal("NaN")
+    if (
+        isinstance(value, bool)
+        or not amount.is_finite()
+        or amount < 0
+        or amount != amount.to_integral_value()
+    ):
+        raise BadConfig(f"{field} must be a whole number of tokens, zero or more, not {value!r}.")
+    if amount > MAX_NANOS:
+        raise BadConfig(f"{field} is too large: {value!r}.")
+    return int(amount)
+
+
 def nanos_up(dollars: Decimal) -> int:
     """Nano-dollars of a computed or reported cost, rounded up."""
     return int((dollars * NANO).to_integral_value(rounding=ROUND_CEILING))

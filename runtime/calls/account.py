@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,7 +17,7 @@ from runtime.providers import ModelName, Provider
 from runtime.usage import Usage
 
 
-class Account(msgspec.Struct, frozen=True):
+class Account(msgspec.Struct, frozen=True, dict=True):
     """On whose behalf and under which budgets calls are made. `path` names the node and its visit."""
 
     journal: Journal
@@ -28,6 +29,11 @@ class Account(msgspec.Struct, frozen=True):
     model: ModelName
     client: LanguageModel
     wait_s: float | None = None
+
+    @cached_property
+    def full_name(self) -> str:
+        """`provider:model`."""
+        return str(self.model)
 
     @property
     def free(self) -> bool:

@@ -57,7 +57,7 @@ class Flight:
         spent = self._spent(reply)
         _, cancelled = await to_the_end(self._close(reply, spent, None))
         if reply.usage is not None and reply.usage.input:
-            self.gate.counter.learn(str(self.account.model), self.counted, reply.usage.input)
+            self.gate.counter.learn(self.account.full_name, self.counted, reply.usage.input)
         if cancelled:
             raise asyncio.CancelledError
         return Answered(reply, spent.usage, spent.priced.cost, self.key)
@@ -89,14 +89,14 @@ class Flight:
         return Spent(usage, settled_cost(usage, self.quote, reply.cost), estimated)
 
     def _count(self, reply: Reply) -> Usage:
-        model, text = str(self.account.model), reply.text
+        model, text = self.account.full_name, reply.text
         text += "".join(f"{call.name} {call.arguments}" for call in reply.tool_calls)
         return Usage(input=self.counted, output=self.gate.counter.text(model, text) if text else 0)
 
     def _guessed(self) -> Spent:
         """An attempt that gave no usage: what was sent and seen, or the whole estimate where nothing could
         be seen of it."""
-        model = str(self.account.model)
+        model = self.account.full_name
         if self.asked.on_delta is not None:
             text = "".join(self.seen)
             usage = Usage(input=self.counted, output=self.gate.counter.text(model, text) if text else 0)
@@ -155,7 +155,7 @@ class Flight:
             **self.where(),
             call=self.key,
             purpose=self.asked.purpose,
-            model=str(self.account.model),
+            model=self.account.full_name,
             attempt=self.attempt,
             usage=spent.usage,
             cost=spent.priced.cost,

@@ -87,7 +87,7 @@ class Gate:
 
     async def _attempt(self, account: Account, asked: Asked, attempt: int) -> Answered:
         quote = quote_for(account.provider, account.model.name, self.clock.now())
-        counted = self.counter.count(str(account.model), asked.request)
+        counted = self.counter.count(account.full_name, asked.request)
         key = call_key(account, asked)
         opened = await self._open(account, asked, attempt, key, counted, quote)
         if isinstance(opened, CallDone):
@@ -136,7 +136,7 @@ class Gate:
             node_id=account.node_id,
             step=asked.step,
             purpose=asked.purpose,
-            model=str(account.model),
+            model=account.full_name,
             provider=account.provider.name,
             rules=account.rules,
             counted=Estimate(used.tokens, cost),

@@ -88,7 +88,7 @@ class Opening:
                 **where,
                 call=self.key,
                 purpose=self.asked.purpose,
-                model=str(self.account.model),
+                model=self.account.full_name,
                 attempt=self.attempt,
                 kept=self.asked.kept,
                 messages=self.asked.news,

@@ -6,6 +6,7 @@ Vocabularies differ from model to model by 20-50 %: the ratio learned for each t
 from __future__ import annotations
 
 from collections import OrderedDict, deque
+from collections.abc import Iterable
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -89,6 +90,13 @@ class HeuristicCounter:
     def message(self, model: str, message: Message) -> int:
         """Tokens of one message for `provider:model`, estimated; counted once for each message."""
         return self._corrected(model, message.__dict__.get("counted") or message_tokens(message))
+
+    def messages(self, model: str, messages: Iterable[Message]) -> int:
+        """Tokens of several messages for `provider:model`, estimated; each is counted once for ever."""
+        raw = 0
+        for message in messages:
+            raw += message.__dict__.get("counted") or message_tokens(message)
+        return self._corrected(model, raw)
 
     def ratio(self, model: str) -> float:
         """What counts for this model are multiplied by."""

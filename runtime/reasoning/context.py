@@ -15,6 +15,13 @@ MAX_LEFT_OUT = 50
 """So many left-out items are listed on a bill, then they are counted (SPEC 4)."""
 
 
+class Counts(NamedTuple):
+    """How tokens are counted: of a text, and of messages."""
+
+    text: Callable[[str], int]
+    messages: Callable[[Sequence[Message]], int]
+
+
 class Bill(NamedTuple):
     """What a context is made of."""
 
@@ -39,24 +46,24 @@ def bill_of(
     extras: Mapping[str, str],
     history: Sequence[Message],
     turn: Sequence[Message],
-    count: Callable[[Message | str], int],
+    counts: Counts,
 ) -> Bill:
     """Every section in the order sent, with its tokens by our own count. `extras` are further parts of the
     system text by their names: the state, the summary."""
     sections = []
     if instructions.strip():
-        sections.append(ContextSection(name="system", tokens=count(instructions.strip())))
+        sections.append(ContextSection(name="system", tokens=counts.text(instructions.strip())))
     if tools:
         names = tuple(ContextItem(ref=f"tool/{tool.name}", tokens=0) for tool in tools)
-        tokens = sum(count(_tool_text(tool)) for tool in tools)
+        tokens = sum(counts.text(_tool_text(tool)) for tool in tools)
         sections.append(ContextSection(name="tools", tokens=tokens, items=names))
     if injected is not None:
         sections += injected.sections
-    sections += [ContextSection(name=name, tokens=count(text)) for name, text in extras.items() if text]
+    sections += [ContextSection(name=name, tokens=counts.text(text)) for name, text in extras.items() if text]
     if history:
-        tokens = sum(count(message) for message in history)
+        tokens = counts.messages(history)
         sections.append(ContextSection(name="history", tokens=tokens, first=0, count=len(history)))
-    tokens = sum(count(message) for message in turn)
+    tokens = counts.messages(turn)
     sections.append(ContextSection(name="turn", tokens=tokens, first=len(history), count=len(turn)))
     return Bill(tuple(sections), injected.left_out if injected is not None else ())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -99,7 +100,7 @@ class Thinking:
 
     async def begin(self) -> None:
         """Say what is asked."""
-        model = str(self.desk.account.model)
+        model = self.desk.account.full_name
         self.say(AgentRequest(**self.where(), text=self.turn[0].content or "", model=model))
 
     async def next_step(self) -> None:
@@ -122,7 +123,7 @@ class Thinking:
             try:
                 return await self._call(call)
             except ModelFailure as failure:
-                failed = str(self.desk.account.model)
+                failed = self.desk.account.full_name
                 if not self.desk.fall_back():
                     raise
                 now = self.desk.account.model
@@ -235,7 +236,7 @@ class Thinking:
         if window is None:
             return
         room = self.config.max_output_tokens or account.provider.max_output or 0
-        tokens = self.desk.gate.counter.count(str(account.model), request)
+        tokens = self.desk.gate.counter.count(account.full_name, request)
         if tokens > window - room:
             raise ContextTooLarge(
                 f"What must be sent has about {tokens:,} tokens; {account.model} takes {window:,} and"
@@ -247,9 +248,11 @@ class Thinking:
 
     # -- what it says
 
-    def _count(self, what: Message | str) -> int:
-        counter, model = self.desk.gate.counter, str(self.desk.account.model)
-        return counter.text(model, what) if isinstance(what, str) else counter.message(model, what)
+    def _count(self, text: str) -> int:
+        return self.desk.gate.counter.text(self.desk.account.full_name, text)
+
+    def _count_all(self, messages: Sequence[Message]) -> int:
+        return self.desk.gate.counter.messages(self.desk.account.full_name, messages)
 
     def say(self, event: Event) -> None:
         """Put an event on the timeline."""
@@ -269,7 +272,16 @@ class Thinking:
     def _say_bill(self, call: Call, instructions: str, past: Past, turn: tuple[Message, ...]) -> None:
         account = self.desk.account
         extras = {"state": self._state, "summaries": past.summary}
-        bill = bill_of(instructions, call.tools, self._injected, extras, past.messages, turn, self._count)
+        bill = bill_of(
+            instructions,
+            call.tools,
+            self._injected,
+            extras,
+            past.messages,
+            turn,
+            self._count,
+            self._count_all,
+        )
         self.say(
             ContextAssembled(
                 **self.where(),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from runtime.errors import BadInput
-from runtime.ledger import Rule
-from runtime.usage import NANO, parse_money
+from runtime.ledger import Metric, Rule
+from runtime.usage import parse_count, parse_money
 
 
 def parse_limit(text: str) -> Rule:
@@ -15,14 +15,18 @@ def parse_limit(text: str) -> Rule:
         raise BadInput(
             f"--limit {text!r} is not understood.", remedy="Write --limit spend=0.50 or --limit tokens=20000."
         )
-    nanos = parse_money(amount.removeprefix("$").replace("_", ""), field=f"--limit {metric}")
-    if metric == "tokens" and nanos % NANO:
-        raise BadInput(f"--limit tokens takes a whole number, not {amount!r}.")
+    field = f"--limit {metric}"
+    if metric == "spend":
+        return _rule("spend", parse_money(amount.removeprefix("$").replace("_", ""), field=field))
+    return _rule("tokens", parse_count(amount, field=field))
+
+
+def _rule(metric: Metric, limit: int) -> Rule:
     return Rule(
         name=f"limit-{metric}",
         pot=f"limit/{metric}",
-        metric="spend" if metric == "spend" else "tokens",
+        metric=metric,
         period="run",
-        limit=nanos if metric == "spend" else nanos // NANO,
+        limit=limit,
         field=f"`--limit {metric}`",
     )
