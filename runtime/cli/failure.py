@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -26,7 +27,8 @@ def tell(error: BaseException) -> int:
     if isinstance(error, (KeyboardInterrupt, click.Abort)) or _cancelled(error):
         return CANCELLED
     if isinstance(error, BrokenPipeError):
-        return _quiet_pipe()
+        _let_go()
+        return 0
     if isinstance(error, click.ClickException):
         return _usage(error)
     if isinstance(error, BadFlow):
@@ -35,8 +37,9 @@ def tell(error: BaseException) -> int:
         sentence(error.message, error.remedy, node_id=error.node_id)
         return error.exit_code
     if isinstance(error, OSError) and error.strerror:
-        where = f": {error.filename}" if error.filename else ""
-        sentence(f"{error.strerror}{where}.", None)
+        where = f": {error.filename}" if error.filename else ", while the output was written"
+        sentence(f"{error.strerror}{where}.", "Make room or allow it there, and try again.")
+        _let_go()
         return FAILED
     return _internal(error)
 
@@ -89,15 +92,17 @@ def _usage(error: click.ClickException) -> int:
     return USAGE
 
 
-def _quiet_pipe() -> int:
-    """Whoever read our output has gone: say nothing, and let nothing be said at exit."""
+def _let_go() -> None:
+    """Drop what a stream cannot take (its reader has gone, its disk is full), so that nothing is said about
+    it at exit."""
     devnull = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except (OSError, ValueError):
-            os.dup2(devnull, stream.fileno())
-    return 0
+            with suppress(OSError, ValueError):  # a stream without a file of its own
+                os.dup2(devnull, stream.fileno())
+    os.close(devnull)
 
 
 def _internal(error: BaseException) -> int:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from runtime.cli.plain import one_line, visible
-from runtime.cli.streams import coloured, is_terminal, say, width_of
+from runtime.cli.plain import clip, one_line, visible
+from runtime.cli.streams import coloured, is_terminal, paint, say, width_of
 from runtime.events import (
     AgentError,
     AgentUsage,
     AgentWarning,
     Entry,
+    ModelCalled,
     PolicyFailed,
     RunStarted,
     SessionOpened,
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 REHEARSAL = "rehearsal: the scripted model answers, not a real one; no money is spent"
 LOUD = (AgentWarning, AgentError, PolicyFailed)
 """What is said in a pipe too."""
+ERASE_LINE = "\r\x1b[K"
 
 
 class Live:
@@ -38,6 +42,7 @@ class Live:
         self._node: str | None = None
         self._text = ""
         self._mid_line = False
+        self._hint = False
         self.stopped = False
 
     @property
@@ -46,7 +51,11 @@ class Live:
         return self._text if self._text.strip() else None
 
     def entry(self, entry: Entry) -> None:
-        """A committed event."""
+        """A committed event. A screen that has gone is no reason to end a run."""
+        with suppress(OSError):
+            self._entry(entry)
+
+    def _entry(self, entry: Entry) -> None:
         event = entry.event
         if isinstance(event, SessionOpened) and self._new_session:
             self._say(f"session {one_line(event.name)}", "dim")
@@ -56,6 +65,9 @@ class Live:
                 self._say(REHEARSAL, "yellow")
         if self._shown or isinstance(event, LOUD):
             self._draw(entry)
+        if self._shown and isinstance(event, ModelCalled) and os.environ.get("TERM") != "dumb":
+            where = f"{one_line(event.node_id or '')} step {event.step or ''}"
+            self._say_hint(f"{where} · {one_line(event.model)} …")
         if isinstance(event, AgentUsage) and event.node_id == self._node:
             self._node = None
 
@@ -68,16 +80,33 @@ class Live:
         if node_id != self._node:
             return
         self._text += text
-        sys.stdout.write(visible(text))
-        sys.stdout.flush()
-        self._mid_line = not self._text.endswith("\n")
+        with suppress(OSError):
+            self._drop_hint()
+            sys.stdout.write(visible(text))
+            sys.stdout.flush()
+            self._mid_line = not self._text.endswith("\n")
 
     def end(self) -> None:
         """The run is over: leave the cursor at the beginning of a line."""
+        self._drop_hint()
         if self._mid_line:
             sys.stdout.write("\n")
             sys.stdout.flush()
             self._mid_line = False
+
+    def _say_hint(self, text: str) -> None:
+        """What is being waited for, on a line that goes away with the next thing said."""
+        self.end()
+        room = max(1, width_of(sys.stderr) - 1)
+        sys.stderr.write(paint(clip(text, room), "dim", on=coloured(sys.stderr)))
+        sys.stderr.flush()
+        self._hint = True
+
+    def _drop_hint(self) -> None:
+        if self._hint:
+            sys.stderr.write(ERASE_LINE)
+            sys.stderr.flush()
+            self._hint = False
 
     def _draw(self, entry: Entry) -> None:
         from runtime.cli.timeline import Timeline

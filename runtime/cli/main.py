@@ -12,6 +12,7 @@ import click
 from runtime.cli.failure import tell
 from runtime.cli.group import LazyGroup
 from runtime.cli.streams import prepare
+from runtime.errors import BadInput
 
 NAME = "farthing"
 COMPLETE = "_FARTHING_COMPLETE"
@@ -57,6 +58,7 @@ def call(args: Sequence[str]) -> int:
     """Carry out one command line; its exit code: 0 done, 1 failed, 2 bad input or usage, 3 stopped by a
     budget, 4 paused, 130 cancelled."""
     try:
+        _check_letters(args)
         # Not group.main, which ends a command whose reader has gone with exit code 1.
         with group.make_context(NAME, list(args)) as ctx:
             group.invoke(ctx)
@@ -64,6 +66,15 @@ def call(args: Sequence[str]) -> int:
     except BaseException as error:
         return tell(error)
     return 0
+
+
+def _check_letters(args: Sequence[str]) -> None:
+    """Bytes that are no UTF-8 arrive as lone surrogates, which neither a database nor a model can take."""
+    for number, text in enumerate(args, 1):
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            raise BadInput(f"Argument {number} is not UTF-8 text.", remedy="Give it as UTF-8.") from None
 
 
 def main() -> NoReturn:

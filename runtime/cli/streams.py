@@ -86,7 +86,11 @@ def result_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 
 
 def prepare() -> None:
-    """Let no letter that a stream's encoding lacks end a command."""
+    """Let no letter that a stream's encoding lacks end a command, nor a stream that is closed."""
+    if sys.stdout is None:  # closed by whoever started us: `>&-`
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

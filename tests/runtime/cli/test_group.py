@@ -102,3 +102,35 @@ def test_completion_prints_a_script(shell: str, farthing: Farthing) -> None:
 def test_completion_offers_commands_without_loading_them(process: Farthing) -> None:
     said = process(_FARTHING_COMPLETE="bash_complete", COMP_WORDS="farthing ev", COMP_CWORD="1")
     assert (said.code, said.out) == (0, "plain,events\n")
+
+
+PLUGIN = '''"""Greet somebody."""
+import click
+
+
+@click.command(epilog="Examples: farthing greet Ada")
+@click.argument("name")
+def command(name):
+    """Greet NAME."""
+    click.echo(f"Hello, {name}.")
+'''
+
+
+@pytest.fixture
+def plugin(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installed package that brings the command `greet`, and one that wants to be `run`."""
+    info = folder / "greeting-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: greeting\nVersion: 1.0\n", "utf-8")
+    points = "[farthing.commands]\ngreet = greeting_command:command\nrun = greeting_command:command\n"
+    (info / "entry_points.txt").write_text(points, "utf-8")
+    (folder / "greeting_command.py").write_text(PLUGIN, "utf-8")
+    monkeypatch.syspath_prepend(str(folder))
+
+
+def test_commands_of_other_packages_are_found(plugin: None, farthing: Farthing) -> None:
+    more = farthing("--help").out.split("More:")[1]
+    assert ["greet", "Greet", "somebody."] in [line.split() for line in more.splitlines()]
+    assert "greeting_command" not in sys.modules
+    assert farthing("greet", "Ada").out == "Hello, Ada.\n"
+    assert "Greet" not in farthing("run", "--help").out  # Farthing's own stay its own

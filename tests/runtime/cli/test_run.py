@@ -8,7 +8,8 @@ import signal
 import sqlite3
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,17 @@ import pytest
 from tests.runtime.cli.conftest import SCRIPT, Farthing
 
 Write = Callable[..., str]
+
+
+@contextmanager
+def background(*args: str) -> Iterator[subprocess.Popen[bytes]]:
+    """The console script under way; it is gone at the end whatever happened."""
+    running = subprocess.Popen([str(SCRIPT), *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with running:
+        try:
+            yield running
+        finally:
+            running.kill()
 
 
 @pytest.mark.promise("CLI-1")
@@ -141,14 +153,12 @@ def test_run_is_cancelled_by_a_signal_and_twice_is_harmless(
 ) -> None:
     flow = write_flow({"text": "Too late.", "latency_s": 60})
     began = time.monotonic()
-    running = subprocess.Popen(
-        [str(SCRIPT), "run", flow, "hi", "--session", "s"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    while process("events", "s", "--type", "model.called", "--json").out == "":
-        assert running.poll() is None and time.monotonic() - began < 60
-    running.send_signal(number)
-    running.send_signal(number)
-    out, err = running.communicate(timeout=30)
+    with background("run", flow, "hi", "--session", "s") as running:
+        while process("events", "s", "--type", "model.called", "--json").out == "":
+            assert running.poll() is None and time.monotonic() - began < 60
+        running.send_signal(number)
+        running.send_signal(number)
+        out, err = running.communicate(timeout=30)
     assert (running.returncode, out) == (130, b"")
     assert b"Traceback" not in err
     events = [json.loads(line) for line in process("events", "s", "--json").out.splitlines()]
@@ -218,16 +228,58 @@ def test_follow_shows_what_another_process_does_until_it_is_stopped(
 ) -> None:
     flow = write_flow({"text": "One."})
     farthing("run", flow, "hi", "--session", "s")
-    follower = subprocess.Popen(
-        [str(SCRIPT), "events", "s", "--follow", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert follower.stdout is not None
-    seen = [json.loads(follower.stdout.readline())]
-    assert process("run", flow, "again", "--session", "s").code == 0
-    while [event["type"] for event in seen].count("run.finished") < 2:
-        seen.append(json.loads(follower.stdout.readline()))
-    follower.send_signal(signal.SIGINT)
-    _, err = follower.communicate(timeout=30)
+    with background("events", "s", "--follow", "--json") as follower:
+        assert follower.stdout is not None
+        seen = [json.loads(follower.stdout.readline())]
+        assert process("run", flow, "again", "--session", "s").code == 0
+        while [event["type"] for event in seen].count("run.finished") < 2:
+            seen.append(json.loads(follower.stdout.readline()))
+        follower.send_signal(signal.SIGINT)
+        _, err = follower.communicate(timeout=30)
     assert follower.returncode == 130
     assert b"Traceback" not in err
     assert [event["seq"] for event in seen] == list(range(1, len(seen) + 1))
+
+
+def shell(command: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(["/bin/sh", "-c", f"{SCRIPT} {command}"], capture_output=True, timeout=60)
+
+
+def test_closed_streams_do_no_harm(folder: Path) -> None:
+    assert shell("nodes >&-").returncode == 0
+    done = shell("nodes budget 2>&-")
+    assert (done.returncode, done.stdout[:6]) == (0, b"budget")
+    assert shell("run nothing.json 2>&-").stdout == b""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_full_disk_under_stdout_is_told_once(folder: Path) -> None:
+    done = shell("nodes > /dev/full")
+    assert done.returncode == 1
+    assert (
+        done.stderr.decode().splitlines()[0]
+        == "error: No space left on device, while the output was written."
+    )
+    assert b"Exception" not in done.stderr
+
+
+def test_arguments_that_are_no_text_are_refused(farthing: Farthing, write_flow: Write) -> None:
+    said = farthing("run", write_flow(), "hi", "--session", "caf\udce9")
+    assert said.code == 2
+    assert "Argument 5 is not UTF-8 text." in said.err
+
+
+def test_run_goes_on_when_nobody_listens_any_more(farthing: Farthing, write_flow: Write) -> None:
+    flow = write_flow({"text": "Hello.", "latency_s": 0.2})
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [str(SCRIPT), "run", flow, "hi", "--session", "s"],
+        stdout=subprocess.PIPE,
+        stderr=writer,
+        stdin=subprocess.DEVNULL,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stdout) == (0, b"Hello.\n")
+    (line,) = farthing("sessions", "--rehearsal", "--json").json
+    assert line["state"] == "completed"

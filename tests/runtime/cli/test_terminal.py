@@ -17,6 +17,7 @@ from tests.runtime.cli.conftest import SCRIPT, Said
 
 Write = Callable[..., str]
 Terminal = Callable[..., Said]
+ERASED = re.compile(r"[^\n]*\r\x1b\[K")
 STYLE = re.compile(r"\x1b\[[\d;]*m")
 
 
@@ -48,8 +49,8 @@ def terminal(folder: object) -> Terminal:
 
 
 def plain(text: str) -> str:
-    """Without its colours."""
-    return STYLE.sub("", text)
+    """Without its colours, and without the lines that were erased again."""
+    return STYLE.sub("", ERASED.sub("", text))
 
 
 # A process with threads is forked only to become another program at once.
@@ -71,6 +72,7 @@ def test_terminal_shows_a_line_a_step_and_the_answer_once(terminal: Terminal, wr
     assert "$0.010000" in steps[1]
     assert any("→ memory_read" in line for line in shown.splitlines())
     assert "done (rehearsal)" in shown
+    assert "helper step 1 · scripted:rehearsal …" in STYLE.sub("", said.out)
     assert "daily: $0.4" in shown
 
 
@@ -84,7 +86,7 @@ def test_terminal_shows_a_stop_nobody_can_miss(terminal: Terminal, write_flow: W
 
 def test_terminal_has_no_colour_where_none_is_wanted(terminal: Terminal, write_flow: Write) -> None:
     said = terminal("run", write_flow({"text": "Hello."}), "hi", NO_COLOR="1")
-    assert "\x1b" not in said.out
+    assert "\x1b" not in ERASED.sub("", said.out)
 
 
 WIDE = (
