@@ -13,7 +13,7 @@ from runtime.events import AgentError, AgentRequest, AgentWarning, ContextAssemb
 from runtime.facts import Kind
 from runtime.memory_service import ForContext, MemoryService, Where
 from runtime.messages import Message, OnDelta, Purpose, Request, ToolCall, ToolSpec
-from runtime.reasoning.context import MAX_LEFT_OUT, bill_of, system_message
+from runtime.reasoning.context import MAX_LEFT_OUT, Counts, bill_of, system_message
 from runtime.reasoning.past import Past, take_up
 from runtime.reasoning.planning import plan_text
 from runtime.reasoning.toolbox import Toolbox
@@ -272,16 +272,8 @@ class Thinking:
     def _say_bill(self, call: Call, instructions: str, past: Past, turn: tuple[Message, ...]) -> None:
         account = self.desk.account
         extras = {"state": self._state, "summaries": past.summary}
-        bill = bill_of(
-            instructions,
-            call.tools,
-            self._injected,
-            extras,
-            past.messages,
-            turn,
-            self._count,
-            self._count_all,
-        )
+        counts = Counts(self._count, self._count_all)
+        bill = bill_of(instructions, call.tools, self._injected, extras, past.messages, turn, counts)
         self.say(
             ContextAssembled(
                 **self.where(),
