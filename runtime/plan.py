@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from pydantic import ValidationError
@@ -20,10 +21,16 @@ from runtime.order import order_of
 from runtime.registry import Registry
 from runtime.spec import EdgeSpec, LoadedFlow, NodeSpec, plain_numbers, shape_problems
 
+if TYPE_CHECKING:
+    from runtime.tools.attached import Attached
+    from runtime.tools.registry import ToolRegistry
+
 MAY_BE_CREDENTIAL = re.compile(
     r"[A-Za-z0-9_+/=-]{16,}|(?i:pass|pwd|secret|token|key|bearer)\S*\s*[:=\s]\s*\S{6,}"
 )
 """Texts without any of these are not looked at for credentials; it saves loading the detector."""
+
+FindTools = Callable[[], "ToolRegistry"]
 
 
 class Source(NamedTuple):
@@ -63,7 +70,7 @@ class PlanNode(msgspec.Struct, frozen=True):
     targets: tuple[Target, ...] = ()
     rules: tuple[Rule, ...] = ()
     memory: MemoryBinding | None = None
-    tools: tuple[str, ...] = ()
+    tools: tuple[Attached, ...] = ()
     main_port: str = "out"
 
 
@@ -133,16 +140,27 @@ class _Edge(NamedTuple):
     kind: PortKind
 
 
-def compile_flow(loaded: LoadedFlow, registry: Registry) -> Plan:
-    """The plan of a document. Raises BadFlow with every problem of level `error`."""
-    return _Compiler(loaded, registry).plan()
+def compile_flow(
+    loaded: LoadedFlow, registry: Registry, find_tools: FindTools | None = None, folder: Path | None = None
+) -> Plan:
+    """The plan of a document. Raises BadFlow with every problem of level `error`.
+
+    `find_tools` gives the tools that the flow can name, asked only where it names one; absent, the installed
+    ones. `folder` is the flow's own, to which the folders that its tools may read are relative; absent, the
+    working folder.
+    """
+    return _Compiler(loaded, registry, find_tools, folder).plan()
 
 
 class _Compiler:
     """Collects problems while it goes; nothing of it outlives `plan`."""
 
-    def __init__(self, loaded: LoadedFlow, registry: Registry) -> None:
+    def __init__(
+        self, loaded: LoadedFlow, registry: Registry, find_tools: FindTools | None, folder: Path | None
+    ) -> None:
         self.loaded, self.spec, self.registry = loaded, loaded.spec, registry
+        self.find_tools, self.folder = find_tools, folder
+        self.tools: dict[str, Attached] = {}
         self.problems: list[Problem] = list(loaded.warnings)
         self.nodes: dict[str, _Compiled] = {}
         self.edges: list[_Edge] = []
@@ -157,6 +175,7 @@ class _Compiler:
         for i, edge in enumerate(self.spec.edges):
             self._edge(edge, f"$.edges[{i}]")
         self._whole()
+        self._attach_tools()
         self._node_checks()
         ordered, back = self._order()
         errors = [p for p in self.problems if p.level == "error"]
@@ -362,6 +381,25 @@ class _Compiler:
                     "warning",
                 )
 
+    def _attach_tools(self) -> None:
+        """Find the functions that tool nodes name; an agent's tools need names of their own."""
+        lenders = [n for n in self.nodes.values() if any(p.kind == "tool" for p in n.outputs.values())]
+        if not lenders:
+            return
+        from runtime.tools.attached import ToolNode, attach_all, same_names
+        from runtime.tools.registry import installed_tools
+
+        nodes = [ToolNode(n.spec.id, self.path_of[n.spec.id], n.config) for n in lenders]
+        found = attach_all(nodes, (self.find_tools or installed_tools)(), self.folder)
+        self.tools = found.tools
+        self.problems += found.problems
+        lent: dict[str, list[Attached]] = defaultdict(list)
+        for edge in self.edges:
+            if edge.source in self.tools:
+                lent[edge.target].append(self.tools[edge.source])
+        for target, tools in lent.items():
+            self.problems += same_names(target, self.path_of[target], tools)
+
     def _node_checks(self) -> None:
         attached: dict[str, dict[PortKind, list[str]]] = defaultdict(lambda: defaultdict(list))
         for edge in self.edges:
@@ -493,7 +531,7 @@ class _Compiler:
             targets=tuple(targets),
             rules=tuple(rules),
             memory=None if memory is None else self._binding(memory),
-            tools=tuple(e.source for e in attached if e.kind == "tool"),
+            tools=tuple(self.tools[e.source] for e in attached if e.source in self.tools),
             main_port=next((p.name for p in node.outputs.values() if p.kind == "message"), "out"),
         )
 
@@ -506,7 +544,7 @@ class _Compiler:
 
     def _needs(self, flow_id: str) -> set[str]:
         """What the user must grant once: things that reach beyond this flow."""
-        needs = set[str]()
+        needs = {need for tool in self.tools.values() for need in tool.needs()}
         for node in self.nodes.values():
             pot = getattr(node.config, "pot", None)
             if isinstance(pot, str) and pot.startswith("shared:"):

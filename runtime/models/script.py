@@ -132,6 +132,15 @@ class ScriptedReply(_Strict):
         return "cost" in self.model_fields_set
 
 
+class ScriptedResult(_Strict):
+    """What a tool is to have given in a rehearsal, used once in a run: a result, or an error."""
+
+    result: Any = None
+    """Any JSON value."""
+    error: str | None = None
+    """The tool fails with these words instead."""
+
+
 class Script(_Strict):
     """What a scripted model answers: by node id, `*` for every node."""
 
@@ -141,6 +150,8 @@ class Script(_Strict):
     """The format's name and version."""
     replies: dict[str, tuple[ScriptedReply, ...]] = {}
     """Answers by node id, in order; a node's own go before those of `*`."""
+    tool_results: dict[str, tuple[ScriptedResult, ...]] = {}
+    """By tool, in order: what tools that would change something give in a rehearsal."""
 
 
 def parse_script(data: object, *, name: str = "The script") -> Script:

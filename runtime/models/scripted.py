@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from runtime.clock import Clock
-from runtime.errors import ModelFailure
+from runtime.errors import ModelFailure, ToolFailure
 from runtime.messages import Message, OnDelta, Reply, Request
 from runtime.models.answer import tool_calls_of
 from runtime.models.characters import text_tokens
@@ -41,6 +41,7 @@ class ScriptedModel:
         self._replies: dict[str, list[ScriptedReply]] = {}
         if script is not None:
             self._replies = {node: list(replies) for node, replies in script.replies.items()}
+        self._results = {} if script is None else {t: deque(all_) for t, all_ in script.tool_results.items()}
         self._clock = clock
         self._strict = strict
         self._counter = HeuristicCounter()
@@ -56,13 +57,21 @@ class ScriptedModel:
 
     @classmethod
     def playing(
-        cls, replies: Mapping[str, Sequence[Mapping[str, Any]]], *, clock: Clock, strict: bool = True
+        cls,
+        replies: Mapping[str, Sequence[Mapping[str, Any]]],
+        *,
+        clock: Clock,
+        strict: bool = True,
+        tool_results: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
     ) -> ScriptedModel:
-        """Play replies given as in a script file, by node id. Raises BadInput for one that is no reply."""
+        """Play replies given as in a script file, by node id, and results by tool. Raises BadInput for one
+        that is none."""
         from runtime.models.script import FORMAT, parse_script
 
         plain = {node: list(items) for node, items in replies.items()}
-        return cls(parse_script({"format": FORMAT, "replies": plain}), clock=clock, strict=strict)
+        results = {tool: list(items) for tool, items in (tool_results or {}).items()}
+        script = parse_script({"format": FORMAT, "replies": plain, "tool_results": results})
+        return cls(script, clock=clock, strict=strict)
 
     @property
     def requests(self) -> tuple[Request, ...]:
@@ -83,6 +92,17 @@ class ScriptedModel:
         reply = self._reply(request, text, [_as_sent(call) for call in entry.tool_calls], entry)
         await self._speak(text, entry.latency_s, on_delta)
         return reply
+
+    def tool_result(self, tool: str) -> Any:
+        """What the script says that this tool gives next. Raises LookupError where it has nothing left to
+        say, ToolFailure where it says that the tool fails."""
+        said = self._results.get(tool)
+        if not said:
+            raise LookupError(tool)
+        next_ = said.popleft()
+        if next_.error is not None:
+            raise ToolFailure(next_.error)
+        return next_.result
 
     async def close(self) -> None:
         """There is nothing to let go of."""

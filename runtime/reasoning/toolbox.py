@@ -7,25 +7,27 @@ ever run with arguments that the model did not send.
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 import msgspec
 
-from runtime.errors import FarthingError
-from runtime.events import CallError, ToolRequest, ToolResponse
+from runtime.errors import FarthingError, ToolFailure
+from runtime.events import CallError
 from runtime.journal import Journal
 from runtime.memory_service import MemoryService, Where
 from runtime.messages import Message, ToolCall, ToolSpec
+from runtime.reasoning.arguments import PREVIEW_CHARS, parse_arguments
+from runtime.reasoning.lent import LentTool
+from runtime.reasoning.tool_entry import Outcome, ToolEntry
+from runtime.tools.results import cut, text_of
 
-PREVIEW_CHARS = 80
-MAX_ARGUMENT_CHARS = 100_000
-"""Longer argument texts are noise; they are not parsed."""
+MOST_AT_ONCE = 16
+"""Calls of one step that are carried out at the same time; more wait for their turn."""
 
 
 class Tool(Protocol):
-    """A tool that an agent may call. `effect` none, idempotent or once."""
+    """A tool of Farthing's own that an agent may call. `effect` none, idempotent or once."""
 
     @property
     def spec(self) -> ToolSpec: ...
@@ -39,7 +41,7 @@ class Tool(Protocol):
 
 
 class MemoryTool(msgspec.Struct, frozen=True):
-    """A memory tool as one of the agent's."""
+    """A memory tool as one of the agent's. Its writes are the store's own transactions."""
 
     memory: MemoryService
     spec: ToolSpec
@@ -49,107 +51,109 @@ class MemoryTool(msgspec.Struct, frozen=True):
         return await self.memory.call_tool(self.spec.name, arguments, where)
 
 
-class Outcome(NamedTuple):
-    """What a tool call came to."""
-
-    result: Any
-    error: CallError | None
-
-
 class Toolbox:
-    """Tools by name, for one agent in one run."""
+    """Tools by name, for one agent in one run.
 
-    def __init__(self, tools: Sequence[Tool], journal: Journal, memory: MemoryService | None) -> None:
+    `clean` replaces every configured secret in a JSON value; `count` gives the tokens of a text. `tainted`:
+    something that a lent tool gave has been seen.
+    """
+
+    def __init__(
+        self,
+        tools: Sequence[Tool | LentTool],
+        journal: Journal,
+        memory: MemoryService | None,
+        *,
+        clean: Callable[[Any], Any] | None = None,
+        count: Callable[[str], int] = len,
+    ) -> None:
         self._tools = {tool.spec.name: tool for tool in tools}
         self._journal, self._memory = journal, memory
+        self._clean, self._count = clean, count
+        self._turns = asyncio.Semaphore(MOST_AT_ONCE)
         self.specs = tuple(tool.spec for tool in tools)
+        self.tainted = False
 
     async def call_all(self, calls: Sequence[ToolCall], where: Where, path: str) -> list[Message]:
         """Carry out the calls of one step at the same time; results in the order of the calls."""
+        if any(isinstance(self._tools.get(call.name), LentTool) for call in calls):
+            self._taint()  # before any of them, so that the order in which they end decides nothing
         if len(calls) == 1:
             return [await self._call(calls[0], where, f"{path}/0")]
-        work = [self._call(call, where, f"{path}/{i}") for i, call in enumerate(calls)]
-        return list(await asyncio.gather(*work))
+        work = [asyncio.ensure_future(self._call(call, where, f"{path}/{i}")) for i, call in enumerate(calls)]
+        try:
+            return list(await asyncio.gather(*work))
+        except BaseException:
+            for each in work:
+                each.cancel()
+            await asyncio.gather(*work, return_exceptions=True)
+            raise
+
+    async def call_one(self, name: str, arguments: Mapping[str, Any], where: Where, key: str) -> Any:
+        """Carry out one call for a node. Raises ToolFailure with what went wrong."""
+        if isinstance(self._tools.get(name), LentTool):
+            self._taint()
+        outcome = await self._carry_out(name, msgspec.json.encode(arguments).decode(), where, key)
+        if outcome.error is not None:
+            raise ToolFailure(outcome.error.message, code=outcome.error.code, node_id=where.node_id)
+        return outcome.result
+
+    def _taint(self) -> None:
+        self.tainted = True
+        if self._memory is not None:
+            self._memory.tainted = True
 
     async def _call(self, call: ToolCall, where: Where, key: str) -> Message:
-        tool = self._tools.get(call.name)
-        arguments, wrong = parse_arguments(call.arguments)
-        clock, began = self._journal.clock, self._journal.clock.monotonic()
-        self._journal.say(
-            ToolRequest(
-                at=clock.now(), run_id=where.run_id, node_id=where.node_id, step=where.step, call=key,
-                tool=call.name, arguments=arguments if wrong is None else call.arguments[:PREVIEW_CHARS],
-                effect="none" if tool is None else tool.effect,
-            )
-        )  # fmt: skip
-        await self._journal.flush()
-        try:
-            outcome = await self._outcome(tool, call, arguments, wrong, where)
-        except asyncio.CancelledError:
-            cancelled = CallError(code="cancelled", message="The run was cancelled.")
-            self._respond(call, key, where, Outcome(None, cancelled), began)
-            raise
-        self._respond(call, key, where, outcome, began)
+        async with self._turns:
+            outcome = await self._carry_out(call.name, call.arguments, where, key)
         return Message("tool", result_text(outcome), tool_call_id=call.id)
 
-    def _respond(self, call: ToolCall, key: str, where: Where, outcome: Outcome, began: float) -> None:
-        clock = self._journal.clock
-        self._journal.say(
-            ToolResponse(
-                at=clock.now(), run_id=where.run_id, node_id=where.node_id, step=where.step, call=key,
-                tool=call.name, result=outcome.result, error=outcome.error,
-                ms=round((clock.monotonic() - began) * 1000),
-            )
-        )  # fmt: skip
-
-    async def _outcome(
-        self, tool: Tool | None, call: ToolCall, arguments: Any, wrong: str | None, where: Where
-    ) -> Outcome:
+    async def _carry_out(self, name: str, text: str, where: Where, key: str) -> Outcome:
+        tool = self._tools.get(name)
+        arguments, wrong = parse_arguments(text)
         if tool is None:
-            known = ", ".join(sorted(self._tools)) or "none"
-            return _error(
-                "tool.unknown", f"There is no tool {call.name[:PREVIEW_CHARS]!r}; there are: {known}."
+            wrong = self._unknown(name)
+        shown = arguments if wrong is None else text[:PREVIEW_CHARS]
+        entry = ToolEntry(self._journal, where, key, name, "none" if tool is None else tool.effect, shown)
+        if tool is None or wrong is not None:
+            return await entry.refused(Outcome(None, wrong))
+        if isinstance(tool, LentTool):
+            lent = tool
+            return await entry.carried_out(
+                lambda: self._lent(lent, arguments, where, key), stored=lent.effect != "none"
             )
-        if wrong is not None:
-            return _error("tool.bad_arguments", wrong)
+        own = tool
+        return await entry.carried_out(lambda: self._own(own, arguments, where), stored=False)
+
+    async def _own(self, tool: Tool, arguments: Mapping[str, Any], where: Where) -> Outcome:
         try:
-            result = await tool.call(arguments, where)
+            return Outcome(await tool.call(arguments, where), None)
         except FarthingError as error:
-            return _error(error.code, str(error))
-        if self._memory is not None and not isinstance(tool, MemoryTool):
-            self._memory.tainted = True
-        return Outcome(result, None)
+            return Outcome(None, CallError(code=error.code, message=str(error)))
 
+    async def _lent(self, tool: LentTool, arguments: Mapping[str, Any], where: Where, key: str) -> Outcome:
+        """What a lent tool gives, without secrets and cut to its bound."""
+        try:
+            result = self._cleaned(await tool.call(arguments, where, key))
+        except FarthingError as error:
+            return Outcome(None, CallError(code=error.code, message=self._cleaned(str(error))))
+        short = cut(result, tool.attached.max_result_tokens, self._count)
+        return Outcome(short.value, None, short.truncated)
 
-def _error(code: str, message: str) -> Outcome:
-    return Outcome(None, CallError(code=code, message=message))
+    def _cleaned(self, value: Any) -> Any:
+        return value if self._clean is None else self._clean(value)
+
+    def _unknown(self, name: str) -> CallError:
+        known = ", ".join(sorted(self._tools)) or "none"
+        message = f"There is no tool {name[:PREVIEW_CHARS]!r}; there are: {known}."
+        return CallError(code="tool.unknown", message=message)
 
 
 def result_text(outcome: Outcome) -> str:
     """What the model reads of a tool call."""
     if outcome.error is not None:
         return msgspec.json.encode({"error": outcome.error.message}).decode()
-    if isinstance(outcome.result, str):
-        return outcome.result
-    return msgspec.json.encode(outcome.result).decode()
-
-
-def parse_arguments(text: str) -> tuple[dict[str, Any], str | None]:
-    """The arguments object of a call, or what is wrong with it in words for the model."""
-    preview = text[:PREVIEW_CHARS] + ("…" if len(text) > PREVIEW_CHARS else "")
-    if len(text) > MAX_ARGUMENT_CHARS:
-        return {}, f"The arguments are too long ({len(text):,} characters). They began: {preview}"
-    try:
-        value = json.loads(text, parse_constant=_refuse)
-    except (ValueError, RecursionError):
-        return {}, f"The arguments are not valid JSON. They were: {preview!r}"
-    if not isinstance(value, dict):
-        return {}, f"The arguments must be one JSON object. They were: {preview!r}"
-    return value, None
-
-
-def _refuse(text: str) -> Any:
-    raise ValueError(text)
+    return text_of(outcome.result)
 
 
 def distinct_ids(message: Message) -> Message:

@@ -16,12 +16,14 @@ from runtime.memory_service import InternalFacts, MemoryService, Where
 from runtime.messages import Message, OnDelta, Purpose, Reply, Request
 from runtime.node import Inputs, NodeResult
 from runtime.plan import PlanNode
+from runtime.reasoning.lent import AnswersForTools, LentTool
 from runtime.reasoning.loop import reason
 from runtime.reasoning.planning import PlanTool
 from runtime.reasoning.toolbox import MemoryTool, Tool, Toolbox
 
 if TYPE_CHECKING:
     from runtime.run.schedule import Run
+    from runtime.tools.attached import Attached
 
 ALONE = re.compile(r"\s*\{\{((?:(?!\}\}|\{\{).)*)\}\}\s*", re.DOTALL)
 """One expression and nothing else."""
@@ -34,6 +36,7 @@ class Context:
     _memory: MemoryService | None = None
     _toolbox: Toolbox | None = None
     _steps = 0
+    _tool_calls = 0
 
     def __init__(self, run: Run, node: PlanNode, visit: int = 1) -> None:
         self._run, self.node, self.visit = run, node, visit
@@ -81,10 +84,12 @@ class Context:
         return Condition(condition).test(inputs.names())
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        tool = next((t for t in self._tools() if t.spec.name == name), None)
-        if tool is None:
+        if all(spec.name != name for spec in self.toolbox.specs):
             raise InputError(f"The tool {name!r} is not attached to {self.node.id!r}.", code="tool.unknown")
-        return await tool.call(arguments, Where(self._run.run_id, self.node.id, None))
+        self._tool_calls += 1
+        key = f"{self.node.id}#{self.visit}/{self._steps}/call/{self._tool_calls}"
+        where = Where(self._run.run_id, self.node.id, self._steps or None)
+        return await self.toolbox.call_one(name, arguments, where, key)
 
     @property
     def facts(self) -> Facts:
@@ -132,6 +137,7 @@ class Context:
             owner = run.session_uid if binding.config.scope == "session" else run.user or ""
             shelf = Shelf(run.partition, binding.namespace, binding.config.scope, owner)
             self._memory = MemoryService(binding.config, shelf, run.journal)
+            self._memory.tainted = run.comes_tainted(self.node)
         return self._memory
 
     @property
@@ -150,8 +156,20 @@ class Context:
     @property
     def toolbox(self) -> Toolbox:
         if self._toolbox is None:
-            self._toolbox = Toolbox(self._tools(), self._run.journal, self.memory)
+            redactor = self._run.services.redactor
+            self._toolbox = Toolbox(
+                self._tools(),
+                self._run.journal,
+                self.memory,
+                clean=None if redactor is None else redactor.value,
+                count=self._count,
+            )
         return self._toolbox
+
+    @property
+    def tainted(self) -> bool:
+        """Whether this node has seen what came from outside: by a lent tool, or a tainted fact."""
+        return any(seen is not None and seen.tainted for seen in (self._toolbox, self._memory))
 
     @property
     def on_delta(self) -> OnDelta | None:
@@ -167,13 +185,24 @@ class Context:
         self._steps += 1
         return self._steps
 
-    def _tools(self) -> Sequence[Tool]:
-        tools: list[Tool] = []
+    def _count(self, text: str) -> int:
+        given = self._run.assignments.get(self.node.id)
+        return self.gate.counter.text(str(given[0].model) if given else "", text)
+
+    def _tools(self) -> Sequence[Tool | LentTool]:
+        tools: list[Tool | LentTool] = [self._lent(tool) for tool in self.node.tools]
         if self.memory is not None:
             tools += [MemoryTool(self.memory, spec) for spec in self.memory.tool_specs()]
         if getattr(self.node.config, "planning", False):
             tools.append(PlanTool(self))
         return tools
+
+    def _lent(self, tool: Attached) -> LentTool:
+        run = self._run
+        rehearsed = run.partition == "rehearsal" and tool.effect != "none" and not run.real_tools
+        client: object = self.account.client if rehearsed and self.node.id in run.assignments else None
+        script = client if isinstance(client, AnswersForTools) else None
+        return LentTool(tool, run.clock, rehearsed, script)
 
 
 class Facts:

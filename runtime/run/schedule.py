@@ -45,13 +45,14 @@ class Run:
         value: Any,
         histories: dict[str, list[Message]],
         on_delta: OnDelta | None = None,
+        real_tools: bool = False,
         max_steps: int = MAX_STEPS,
     ) -> None:
         self.plan, self.services, self.journal = plan, services, journal
         self.clock: Clock = services.clock
         self.run_id, self.session_uid, self.user, self.partition = run_id, session_uid, user, partition
         self.assignments, self.value, self.histories = assignments, value, histories
-        self.on_delta = on_delta
+        self.on_delta, self.real_tools = on_delta, real_tools
         self.outputs: dict[str, Any] = {}
         self.turns: list[Turn] = []
         self.failure: FarthingError | None = None
@@ -60,6 +61,7 @@ class Run:
         self._ready: deque[PlanNode] = deque()
         self._flying: dict[asyncio.Task[NodeResult | None], PlanNode] = {}
         self._steps, self._max_steps = 0, max_steps
+        self._tainted: set[int] = set()
 
     async def drive(self) -> None:
         """Run to the end. The first failure is kept in `failure`; cancelling stops everything at once."""
@@ -105,10 +107,11 @@ class Run:
         inputs = Inputs(self.value, {}) if node.type.entry_of_flow else self._board.inputs(node)
         visit = 1 if self._visits is None else self._count_visit(node, self._visits)
         say(NodeStarted(at=now(), run_id=run_id, node_id=node.id, visit=visit))
+        context = Context(self, node, visit)
         try:
             if visit > MAX_VISITS:
                 raise _too_many_visits(node)
-            return await run(node.config, inputs, Context(self, node, visit))
+            return await run(node.config, inputs, context)
         except asyncio.CancelledError:
             self._say_failed(node, CallError(code="cancelled", message="The run was cancelled."))
             raise
@@ -116,6 +119,9 @@ class Run:
             return self._fail(node, error)
         except Exception as error:  # a node's own bug must not take the run's record with it
             return self._fail(node, NodeFailed(f"The node failed: {type(error).__name__}: {error}."))
+        finally:
+            if context.tainted or self.comes_tainted(node):
+                self._tainted.add(node.index)
 
     def _settle(self, node: PlanNode, result: NodeResult | None) -> None:
         if result is None:
@@ -164,6 +170,10 @@ class Run:
         return visits[node.index]
 
     # -- for the nodes' door
+
+    def comes_tainted(self, node: PlanNode) -> bool:
+        """Whether what comes into a node may hold what a lent tool gave to a node before it."""
+        return bool(self._tainted) and any(source.node in self._tainted for source in node.sources)
 
     def accounts(self, node: PlanNode, visit: int) -> list[Account]:
         """On whose behalf a node's calls are made: its model's, then those of its fallbacks."""

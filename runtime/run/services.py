@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from runtime.calls import Clients, Gate
 from runtime.clock import Clock
@@ -15,6 +15,9 @@ from runtime.record import Record
 from runtime.registry import Registry, installed
 from runtime.secrets import Redactor
 from runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from runtime.tools.registry import ToolRegistry
 
 OnDelta = Callable[[str, str], None]
 """Called with a node's id and a piece of its answer as it comes."""
@@ -50,6 +53,7 @@ class Services:
         registry: Registry | None = None,
         counter: TokenCounter | None = None,
         clients: Clients | None = None,
+        tools: ToolRegistry | None = None,
     ) -> None:
         self.record, self.settings, self.clock = record, settings, clock
         self.registry = registry or installed()
@@ -57,6 +61,15 @@ class Services:
         secrets = settings.secrets_values()
         self.redactor = Redactor(secrets) if secrets else None
         self.gate = Gate(counter or _counter(), clock, self.redactor)
+        self._tools = tools
+
+    def find_tools(self) -> ToolRegistry:
+        """The tools that flows can name; none is loaded before a flow names one."""
+        if self._tools is None:
+            from runtime.tools.registry import installed_tools
+
+            self._tools = installed_tools(self.settings.tool_files)
+        return self._tools
 
     async def close(self) -> None:
         """Let go of model connections and the store."""

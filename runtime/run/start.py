@@ -36,8 +36,9 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to run, on what, for whom.
 
     `input` is a text, an object or null. `session` null: a new one. `user` null: nobody, which flows with
-    user scope or user periods refuse. `limits` are `metric=amount`. `allow` is the hash of the needs that
-    the user grants. `trusted`: the flow came with Farthing itself or from the caller's own program.
+    user scope or user periods refuse. `limits` are `metric=amount`; `rules` are further limits of the
+    caller's. `allow` is the hash of the needs that the user grants. `trusted`: the flow came with Farthing
+    itself or from the caller's own program. `real_tools`: in a rehearsal, tools that change something run.
     """
 
     flow_bytes: bytes
@@ -47,6 +48,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     user: str | None = None
     model: str | None = None
     limits: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()
     allow: str | None = None
     real_tools: bool = False
     script: Path | None = None
@@ -88,7 +90,9 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
 def prepare(request: RunRequest, services: Services) -> Prepared:
     """Check everything that can be checked before a run. Raises InputError with what to do."""
     name = request.flow_path.name if request.flow_path is not None else "the flow"
-    plan = compile_flow(load_flow(request.flow_bytes, name=name), services.registry)
+    folder = request.flow_path.resolve().parent if request.flow_path is not None else None
+    loaded = load_flow(request.flow_bytes, name=name)
+    plan = compile_flow(loaded, services.registry, services.find_tools, folder)
     assignments = _assign(request, plan, services)
     _needs_user(request, plan, assignments)
     partition = _partition(assignments)
@@ -234,6 +238,7 @@ class ActiveRun:
             value=self._clean(prepared.value),
             histories=histories,
             on_delta=self._on_delta,
+            real_tools=prepared.request.real_tools,
         )
 
     async def _finish(
@@ -334,7 +339,7 @@ async def check_trust(prepared: Prepared, services: Services) -> None:
 def _assign(request: RunRequest, plan: Plan, services: Services) -> Assignments:
     """The models of every node that may call one, and the limits that govern them."""
     settings = services.settings
-    given = tuple(parse_limit(text) for text in request.limits)
+    given = (*request.rules, *(parse_limit(text) for text in request.limits))
     script = request.script or script_beside(request.flow_path)
     scripted: list[LanguageModel] = []
 
