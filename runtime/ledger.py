@@ -20,6 +20,7 @@ from runtime.usage import money_text
 Metric = Literal["tokens", "spend"]
 Period = Literal["run", "session", "daily", "weekly", "monthly", "lifetime"]
 Decision = Literal["ok", "warning", "error"]
+RefusalCode = Literal["budget.exceeded", "budget.cost_unknown"]
 
 PERIODS: tuple[Period, ...] = ("run", "session", "daily", "weekly", "monthly", "lifetime")
 EVERYONE = "*"
@@ -180,7 +181,7 @@ class Admitted(NamedTuple):
 class Refused(NamedTuple):
     """The call must not be made; the rule at position `rule` says so."""
 
-    code: Literal["budget.exceeded", "budget.cost_unknown"]
+    code: RefusalCode
     rule: int
     estimate: Estimate
 
@@ -212,62 +213,49 @@ def admit(
     """
     asked = estimate(counted, past)
     costless = free or (past.settled > 0 and asked.cost is None)
-    refused = [
-        _refusal(rule, counter, asked, unknown=costless and not free)
-        for rule, counter in zip(rules, counters, strict=True)
-    ]
-    binding = [i for i, code in enumerate(refused) if code is not None]
-    if binding:
-        narrowest = min(binding, key=lambda i: (PERIODS.index(rules[i].period), i))
-        return Refused(refused[narrowest] or "budget.exceeded", narrowest, asked)
-    blocked = [i for i, rule in enumerate(rules) if _held_up(rule, counters[i], asked)]
-    if blocked:
-        return Blocked(tuple(blocked), asked)
+    unknown = costless and not free
+    first = past.settled == 0
+    refused: list[tuple[int, int, RefusalCode]] = []
+    blocked: list[int] = []
+    warnings: list[int] = []
     holds: dict[CounterKey, HoldAmount] = {}
     for i, (rule, key, counter) in enumerate(zip(rules, keys, counters, strict=True)):
-        amount = _hold(rule, counter, asked, first=past.settled == 0, costless=costless)
+        limit = rule.limit if counter.limit is None else counter.limit
+        spend = rule.metric == "spend"
+        amount = (asked.cost or 0) if spend else asked.tokens
+        code = _refusal(rule, counter.used, limit, amount, unknown=unknown)
+        if code is not None:
+            refused.append((PERIODS.index(rule.period), i, code))
+            continue
+        left = limit - counter.used - counter.held
+        if left <= 0 or (rule.strict and amount > left):
+            blocked.append(i)
+            continue
+        if decide(counter.used, limit, rule.threshold_pct) == "warning":
+            warnings.append(i)
+        hold = 0 if spend and costless else left if first else amount
         held = holds.get(key)
         if held is None:
-            holds[key] = HoldAmount(i, amount)
-        elif past.settled == 0:  # two limits on one pot: what is left under the lower one
-            holds[key] = HoldAmount(held.rule, min(held.amount, amount))
-    warnings = tuple(
-        i
-        for i, (rule, counter) in enumerate(zip(rules, counters, strict=True))
-        if decide(counter.used, limit_of(rule, counter), rule.threshold_pct) == "warning"
-    )
-    return Admitted(asked, tuple(holds.values()), warnings)
+            holds[key] = HoldAmount(i, hold)
+        elif first and hold < held.amount:  # two limits on one pot: what is left under the lower one
+            holds[key] = HoldAmount(held.rule, hold)
+    if refused:
+        _, rule_at, code = min(refused)
+        return Refused(code, rule_at, asked)
+    if blocked:
+        return Blocked(tuple(blocked), asked)
+    return Admitted(asked, tuple(holds.values()), tuple(warnings))
 
 
-def _amount(rule: Rule, asked: Estimate) -> int:
-    return asked.tokens if rule.metric == "tokens" else asked.cost or 0
-
-
-def _refusal(
-    rule: Rule, counter: Counter, asked: Estimate, *, unknown: bool
-) -> Literal["budget.exceeded", "budget.cost_unknown"] | None:
-    limit = limit_of(rule, counter)
-    if counter.used >= limit:
+def _refusal(rule: Rule, used: int, limit: int, amount: int, *, unknown: bool) -> RefusalCode | None:
+    """Why a rule forbids the call whatever others hold; None where it does not."""
+    if used >= limit:
         return "budget.exceeded"
-    if rule.metric == "spend" and rule.unknown_cost == "block" and unknown:
+    if unknown and rule.unknown_cost == "block" and rule.metric == "spend":
         return "budget.cost_unknown"
-    if rule.strict and counter.used + _amount(rule, asked) > limit:
+    if rule.strict and used + amount > limit:
         return "budget.exceeded"
     return None
-
-
-def _held_up(rule: Rule, counter: Counter, asked: Estimate) -> bool:
-    limit = limit_of(rule, counter)
-    taken = counter.used + counter.held
-    return taken >= limit or (rule.strict and taken + _amount(rule, asked) > limit)
-
-
-def _hold(rule: Rule, counter: Counter, asked: Estimate, *, first: bool, costless: bool) -> int:
-    if rule.metric == "spend" and costless:
-        return 0
-    if first:
-        return limit_of(rule, counter) - counter.used - counter.held
-    return _amount(rule, asked)
 
 
 def used_by(metric: Metric, tokens: int, cost: int | None) -> int:

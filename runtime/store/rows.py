@@ -39,11 +39,6 @@ class RunRow(NamedTuple):
     owner: str
     queued_at: datetime
 
-    @property
-    def place(self) -> SessionRow:
-        """The session whose timeline its events go to."""
-        return SessionRow(self.session, self.session_uid, self.partition, self.user_id, self.flow_id)
-
 
 class CallRow(NamedTuple):
     """A call of the journal.
@@ -119,7 +114,9 @@ class Rows(Protocol):
 
     def run_totals(self, run_id: str) -> RunTotals: ...
 
-    def add_events(self, session: SessionRow, run: int | None, events: Sequence[Event]) -> tuple[Entry, ...]:
+    def add_events(
+        self, session: int, uid: str, run: int | None, events: Sequence[Event]
+    ) -> tuple[Entry, ...]:
         """Number the events and put them on the timeline."""
         ...
 

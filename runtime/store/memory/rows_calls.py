@@ -22,8 +22,10 @@ class CallRows:
         self._state = state
 
     def calls_of(self, run: RunRow, key: str) -> list[CallRow]:
-        calls = self._state.calls
-        found = [calls[i - 1] for i in self._state.calls_by_key.get((run.id, key), ())]
+        ids = self._state.calls_by_key.get((run.id, key))
+        if ids is None:
+            return []
+        found = [self._state.calls[i - 1] for i in ids]
         return [
             call if call.result is None else call._replace(result=from_json(to_json(call.result)))
             for call in found

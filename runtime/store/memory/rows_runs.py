@@ -89,15 +89,17 @@ class RunRows:
     def run_totals(self, run_id: str) -> RunTotals:
         return totals(self._state.settled.get(run_id, ()))
 
-    def add_events(self, session: SessionRow, run: int | None, events: Sequence[Event]) -> tuple[Entry, ...]:
+    def add_events(
+        self, session: int, uid: str, run: int | None, events: Sequence[Event]
+    ) -> tuple[Entry, ...]:
         if not events:
             return ()
         state = self._state
-        stored = state.sessions[session.id]
+        stored = state.sessions[session]
         entries = put_events(stored, run, events)
         count = len(entries)
         state.undoable(lambda: cut_events(stored, count))
-        state.touched.add(stored.uid)
+        state.touched.add(uid)
         return entries
 
 

@@ -124,20 +124,21 @@ class RunRows(Transaction):
     def run_totals(self, run_id: str) -> RunTotals:
         return totals_of(self.one(TOTALS, run_id))
 
-    def add_events(self, session: SessionRow, run: int | None, events: Sequence[Event]) -> tuple[Entry, ...]:
+    def add_events(
+        self, session: int, uid: str, run: int | None, events: Sequence[Event]
+    ) -> tuple[Entry, ...]:
         if not events:
             return ()
-        where, uid = session.id, session.uid
-        first = self.known.next_seq.get(where)
+        first = self.known.next_seq.get(session)
         if first is None:
-            (first,) = self.one("SELECT next_seq FROM session WHERE id = ?", where)
-        following = self.known.next_seq[where] = first + len(events)
+            (first,) = self.one("SELECT next_seq FROM session WHERE id = ?", session)
+        following = self.known.next_seq[session] = first + len(events)
         self.execute(
             "UPDATE session SET next_seq = ?, last_at = max(last_at, ?) WHERE id = ?",
-            (following, micros(events[-1].at), where),
+            (following, micros(events[-1].at), session),
         )
         entries = tuple([Entry(uid, seq, event, encode(event)) for seq, event in enumerate(events, first)])
-        start = where << SEQ_BITS
+        start = session << SEQ_BITS
         self.connection.executemany(
             "INSERT INTO event VALUES (?, ?, ?)", [(start | seq, run, body) for _, seq, _, body in entries]
         )

@@ -33,7 +33,7 @@ from runtime.record import (
     Settled,
 )
 from runtime.store.rows import CallRow, CounterRow, Delta, Rows, RunRow
-from runtime.store.verbs.runs import fenced, running
+from runtime.store.verbs.runs import fenced, running, say
 from runtime.store.verbs.settling import call_row, correct, let_go, settle, settle_at_estimate
 
 
@@ -61,7 +61,7 @@ def open_call(
     said: list[Event] = list(before)
     for call in earlier:
         if call.state == "done":
-            return CallDone(call.id, call.result, rows.add_events(run.place, run.id, before))
+            return CallDone(call.id, call.result, say(rows, run, before))
         if call.state == "open":
             said.extend(settle_at_estimate(rows, run, call, intent.at))
     attempt = max(intent.attempt, earlier[-1].attempt + 1) if earlier else intent.attempt
@@ -155,23 +155,16 @@ def _open(
     else:
         holds = {ids[rule]: amount for rule, amount in admitted.holds}
     call = rows.add_call(run, intent, attempt, one, ids, pots, holds)
-    counters = tuple([row.counter for row in asked.found])
     if carried is None:
-        rows.adjust({counter: Delta(held=amount) for counter, amount in holds.items()})
-        counters = tuple([_more(row, holds.get(row.id, 0)) for row in asked.found])
+        rows.adjust({counter: Delta(0, amount, 0) for counter, amount in holds.items()})
         if intent.kind == "model":
             amount, cost = one
             rows.add_ledger(
                 call_row(run, call, "hold", "open", intent.at, amount=amount, cost=cost, estimated=True)
             )
+    counters = _counters(rows, ids)
     said.extend(build(admitted, counters))
-    return CallOpened(call.id, admitted, counters, rows.add_events(run.place, run.id, said))
-
-
-def _more(row: CounterRow, amount: int) -> Counter:
-    """The counter once this amount is held."""
-    used, held, unknown, limit = row.counter
-    return Counter(used, held + amount, unknown, limit)
+    return CallOpened(call.id, admitted, counters, say(rows, run, said))
 
 
 def _hold_up(
@@ -192,15 +185,14 @@ def _hold_up(
         rows.wait_on(ticket, {asked.found[i].id for i in admission.rules})
         if new:
             said.extend(build(admission, counters))
-        entries = rows.add_events(run.place, run.id, said)
+        entries = say(rows, run, said)
         return CallHeld(admission, counters, entries, ticket)
     said.extend(build(admission, counters))
-    return CallHeld(admission, counters, rows.add_events(run.place, run.id, said), None)
+    return CallHeld(admission, counters, say(rows, run, said), None)
 
 
 def _counters(rows: Rows, ids: Sequence[int]) -> tuple[Counter, ...]:
-    stored = {row.id: row.counter for row in rows.counters_by_id(tuple(dict.fromkeys(ids)))}
-    return tuple(stored[i] for i in ids)
+    return tuple([row.counter for row in rows.counters_by_id(ids)])
 
 
 def close_call(rows: Rows, close: CallClose, build: BuildSettled) -> Settled | Late:
@@ -209,7 +201,7 @@ def close_call(rows: Rows, close: CallClose, build: BuildSettled) -> Settled | L
     if call.state == "open":
         settle(rows, run, call, close)
     elif call.state in ("orphaned", "released"):
-        rows.add_events(run.place, run.id, correct(rows, run, call, close))
+        say(rows, run, correct(rows, run, call, close))
     if not ours:
         return Late(fenced(close.run_id, run))
     counters = _counters(rows, call.counters)
@@ -218,7 +210,7 @@ def close_call(rows: Rows, close: CallClose, build: BuildSettled) -> Settled | L
     )
     if call.state != "open":
         return Settled(counters, over, ())
-    return Settled(counters, over, rows.add_events(run.place, run.id, build(counters, over)))
+    return Settled(counters, over, say(rows, run, build(counters, over)))
 
 
 def release_call(
@@ -233,7 +225,7 @@ def release_call(
     if call.kind == "model":
         rows.add_ledger(call_row(run, call, "release", "released", at, cost=0))
     rows.stir()
-    return rows.add_events(run.place, run.id, events)
+    return say(rows, run, events)
 
 
 def _of_run(rows: Rows, run_id: str, call_id: int) -> tuple[RunRow, CallRow]:

@@ -13,7 +13,7 @@ from runtime.facts import Fact, FactWrite, Shelf, Written
 from runtime.record import BuildWritten
 from runtime.store.rows import FactRow, Rows
 from runtime.store.values import canonical
-from runtime.store.verbs.runs import append_admin, running
+from runtime.store.verbs.runs import append_admin, running, say
 
 
 def write_fact(
@@ -31,7 +31,7 @@ def write_fact(
     _check_version(write, current)
     written = _write(rows, shelf, write, at, versions, current)
     if run is not None:
-        return written, rows.add_events(run.place, run.id, build(written))
+        return written, say(rows, run, build(written))
     return written, append_admin(rows, shelf.partition, _user_of(rows, shelf), uid, at, list(build(written)))
 
 
@@ -50,7 +50,7 @@ def forget_facts(
             if row.fact.state in ("current", "conflict"):
                 _close(rows, shelf, row, "forgotten", at)
     if run is not None:
-        return rows.add_events(run.place, run.id, events)
+        return say(rows, run, events)
     return append_admin(rows, shelf.partition, _user_of(rows, shelf), uid, at, events)
 
 

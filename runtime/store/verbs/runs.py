@@ -45,6 +45,11 @@ def fenced(run_id: str, run: RunRow | None) -> Fenced:
     )
 
 
+def say(rows: Rows, run: RunRow, events: Sequence[Event]) -> tuple[Entry, ...]:
+    """Put a run's events on its session's timeline."""
+    return rows.add_events(run.session, run.session_uid, run.id, events) if events else ()
+
+
 def open_session(
     rows: Rows, key: SessionKey, uid: str, flow_name: str, at: datetime
 ) -> tuple[SessionRow, bool]:
@@ -74,14 +79,14 @@ def claim(
     run = rows.add_run(start, session)
     entries: tuple[Entry, ...] = ()
     if new:
-        entries = rows.add_events(session, None, [opened(start.session, start.at)])
-    entries += rows.add_events(session, run.id, events)
+        entries = rows.add_events(session.id, session.uid, None, [opened(start.session, start.at)])
+    entries += rows.add_events(session.id, session.uid, run.id, events)
     return Claimed(start.run_id, session.uid, new), entries
 
 
 def append(rows: Rows, run_id: str, events: Sequence[Event]) -> tuple[Entry, ...]:
     run = running(rows, run_id)
-    return rows.add_events(run.place, run.id, events)
+    return say(rows, run, events)
 
 
 def append_admin(
@@ -92,7 +97,7 @@ def append_admin(
         return ()
     key = SessionKey("rehearsal" if partition == "rehearsal" else "real", user_id, ADMIN, ADMIN)
     session, new = open_session(rows, key, uid, ADMIN, at)
-    return rows.add_events(session, None, [opened(key, at), *events] if new else events)
+    return rows.add_events(session.id, session.uid, None, [opened(key, at), *events] if new else events)
 
 
 def finish(rows: Rows, end: RunEnd, before: Sequence[Event], build: BuildFinish) -> tuple[Entry, ...]:
@@ -101,7 +106,9 @@ def finish(rows: Rows, end: RunEnd, before: Sequence[Event], build: BuildFinish)
         return ()
     run = running(rows, end.run_id)
     _, said = _wind_up(rows, run, end.at)
-    entries = rows.add_events(run.place, run.id, [*before, *said, *build(rows.run_totals(run.run_id))])
+    entries = rows.add_events(
+        run.session, run.session_uid, run.id, [*before, *said, *build(rows.run_totals(run.run_id))]
+    )
     rows.end_run(run, end)
     return entries
 
@@ -125,7 +132,7 @@ def interrupt(rows: Rows, run: RunRow, at: datetime) -> Interrupted:
         error=error,
         ms=max(0, int((at - run.queued_at).total_seconds() * 1000)),
     )
-    rows.add_events(run.place, run.id, [*said, finished])
+    say(rows, run, [*said, finished])
     told = {"code": error.code, "message": error.message, "remedy": error.remedy}
     rows.end_run(run, RunEnd(run_id=run.run_id, state="interrupted", error=told, at=at))
     return Interrupted(run.run_id, run.session_uid, tuple(orphans))
