@@ -85,6 +85,9 @@ def _flow(error: BadFlow) -> int:
 
 def _usage(error: click.ClickException) -> int:
     message = visible(error.format_message())
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        say(message)
+        return USAGE
     remedy = None
     if isinstance(error, click.UsageError) and error.ctx is not None:
         remedy = f"`{error.ctx.command_path} --help` shows how it is used."

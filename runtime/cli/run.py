@@ -15,6 +15,7 @@ import click
 from runtime.cli import files, options
 from runtime.cli.live import Live
 from runtime.cli.opening import opened, read_settings
+from runtime.cli.recorded import recorded
 from runtime.cli.run_input import Given, gather
 from runtime.cli.run_result import failed_json, outcome_json, show_end, show_outputs
 from runtime.cli.streams import result_json, say
@@ -58,6 +59,13 @@ if TYPE_CHECKING:
     "--allow", metavar="HASH", help="Grant what the flow needs; `farthing validate` prints the hash."
 )
 @click.option("--real-tools", is_flag=True, help="In a rehearsal, run every tool for real.")
+@click.option(
+    "--record",
+    "record_to",
+    type=click.Path(path_type=Path),
+    metavar="NAME.script.json",
+    help="Keep what the models answer as a script that plays it again.",
+)
 @options.as_json
 @options.database
 @click.pass_context
@@ -73,6 +81,7 @@ def command(
     limits: tuple[str, ...],
     allow: str | None,
     real_tools: bool,
+    record_to: Path | None,
     as_json: bool,
     db: Path | None,
 ) -> None:
@@ -101,7 +110,7 @@ def command(
         )
         settings = read_settings(db, folder=file.path.parent)
         live = Live(new_session=session is None, quiet=as_json)
-        outcome = asyncio.run(_run(request, settings, live))
+        outcome = asyncio.run(_run(request, settings, live, record_to))
     except FarthingError as error:
         if as_json:
             result_json(failed_json(error))
@@ -109,7 +118,7 @@ def command(
     ctx.exit(_finish(outcome, live, as_json=as_json))
 
 
-async def _run(request: RunRequest, settings: Settings, live: Live) -> Outcome:
+async def _run(request: RunRequest, settings: Settings, live: Live, record_to: Path | None = None) -> Outcome:
     """The run's outcome; on Ctrl-C or SIGTERM it is cancelled and its outcome says so."""
     from runtime.run.services import Services
     from runtime.run.start import prepare, start
@@ -118,9 +127,10 @@ async def _run(request: RunRequest, settings: Settings, live: Live) -> Outcome:
     async with opened(settings.db, clock) as record:
         services = Services(record, settings, clock)
         try:
-            active = start(prepare(request, services), services, live.entry, live.delta)
-            with _on_signals(active.cancel):
-                return await active.outcome()
+            with recorded(record_to, services, live.entry) as on_event:
+                active = start(prepare(request, services), services, on_event, live.delta)
+                with _on_signals(active.cancel):
+                    return await active.outcome()
         finally:
             live.end()
             await services.clients.close()

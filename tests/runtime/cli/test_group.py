@@ -85,6 +85,12 @@ def test_unknown_command_is_refused_with_the_nearest(farthing: Farthing) -> None
     assert "Did you mean 'events'?" in said.err
 
 
+def test_no_command_shows_the_help_on_stderr(farthing: Farthing) -> None:
+    said = farthing()
+    assert (said.code, said.out) == (2, "")
+    assert said.err == farthing("--help").out
+
+
 def test_unknown_option_is_refused_in_a_sentence(farthing: Farthing) -> None:
     said = farthing("sessions", "--colour")
     assert (said.code, said.out) == (2, "")

@@ -146,22 +146,23 @@ def test_bad_input_ends_in_one_sentence_with_what_to_do(
     assert (folder / "foreign.db").read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.promise("CLI-5")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_run_is_cancelled_by_a_signal_and_twice_is_harmless(
-    number: signal.Signals, process: Farthing, write_flow: Write, folder: Path
+    number: signal.Signals, farthing: Farthing, write_flow: Write
 ) -> None:
     flow = write_flow({"text": "Too late.", "latency_s": 60})
     began = time.monotonic()
     with background("run", flow, "hi", "--session", "s") as running:
-        while process("events", "s", "--type", "model.called", "--json").out == "":
+        while farthing("events", "s", "--type", "model.called", "--json").out == "":
             assert running.poll() is None and time.monotonic() - began < 60
         running.send_signal(number)
         running.send_signal(number)
         out, err = running.communicate(timeout=30)
     assert (running.returncode, out) == (130, b"")
     assert b"Traceback" not in err
-    events = [json.loads(line) for line in process("events", "s", "--json").out.splitlines()]
+    events = [json.loads(line) for line in farthing("events", "s", "--json").out.splitlines()]
     assert (events[-1]["type"], events[-1]["state"]) == ("run.finished", "cancelled")
     assert "budget.settled" in {event["type"] for event in events}
 
@@ -223,6 +224,7 @@ def test_run_of_several_outputs_gives_an_object(farthing: Farthing, write_flow: 
     assert farthing("run", "two.json", "hi").json == {"answer": "Hello.", "copy": "Hello."}
 
 
+@pytest.mark.slow
 def test_follow_shows_what_another_process_does_until_it_is_stopped(
     process: Farthing, farthing: Farthing, write_flow: Write
 ) -> None:

@@ -100,6 +100,7 @@ WIDE = (
 )
 
 
+@pytest.mark.slow
 def test_terminal_of_eighty_columns_wraps_nothing(terminal: Terminal, write_flow: Write) -> None:
     flow = write_flow(
         {"tool_calls": [{"name": "memory_write", "arguments": {"key": "name", "value": "Ada " * 40}}]},
