@@ -19,12 +19,12 @@ CACHE_KB = 16_000
 
 def prepare_file(path: Path) -> None:
     """Make the folder (0700) and the file (0600), so that SQLite gives WAL and shared memory that mode."""
-    if path.is_dir():
-        raise StoreCorrupt(f"{path} is a folder, not a database.", remedy="Name a file with --db.")
     try:
         if not path.parent.exists():
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except IsADirectoryError:
+        raise StoreCorrupt(f"{path} is a folder, not a database.", remedy="Name a file with --db.") from None
     except OSError as error:
         raise StoreReadOnly(
             f"The database {path} cannot be written: {error.strerror}.",

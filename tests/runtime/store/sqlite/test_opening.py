@@ -8,6 +8,8 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -148,27 +150,30 @@ for path in map(Path, sys.argv[1:]):
 """
 
 
-async def test_a_read_only_file_or_folder_is_refused_and_kept(tmp_path: Path) -> None:
-    file = tmp_path / "file" / "farthing.db"
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that other users reach too, which those of pytest are not."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+async def test_a_read_only_file_or_folder_is_refused_and_kept(open_folder: Path) -> None:
+    file = open_folder / "file" / "farthing.db"
     await (await open_path(file)).close()
     file.chmod(0o444)
-    for folder in [tmp_path, *tmp_path.parents]:
-        if folder.stat().st_uid == os.getuid() and len(folder.parts) > 2:
-            folder.chmod(folder.stat().st_mode | 0o055)
     file.parent.chmod(0o555)
     before = file.read_bytes()
-    missing = tmp_path / "empty" / "farthing.db"
+    missing = open_folder / "empty" / "farthing.db"
     missing.parent.mkdir(mode=0o555)
-    done = subprocess.run(
-        [sys.executable, "-c", READ_ONLY, str(file), str(missing)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout.split() == ["refused", "refused"], done.stderr
+    hidden = open_folder / "hidden" / "farthing.db"
+    hidden.parent.mkdir(mode=0o000)
+    arguments = [sys.executable, "-c", READ_ONLY, *map(str, (file, missing, hidden))]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    for folder in (file.parent, missing.parent, hidden.parent):
+        folder.chmod(0o755)
+    assert done.stdout.split() == ["refused"] * 3, done.stderr
     assert file.read_bytes() == before
-    file.parent.chmod(0o755)
-    missing.parent.chmod(0o755)
 
 
 async def test_a_full_disk_fails_the_verb_and_keeps_what_was_there(tmp_path: Path) -> None:
