@@ -23,7 +23,6 @@ from runtime.memory.candidates import Block, Candidate
 from runtime.memory.injection import inject
 from runtime.memory.injection_rules import Entry, Injected, Injection
 from runtime.messages import ToolSpec
-from runtime.secrets import find_credential
 
 READ, WRITE, FORGET = "memory_read", "memory_write", "memory_forget"
 USAGE_PREFIX = "usage/"
@@ -182,6 +181,8 @@ class MemoryService:
         encoded = msgspec.json.encode(value)
         if len(encoded) > gate.max_value_bytes:
             return "memory.too_long", f"the value has {len(encoded)} bytes, more than {gate.max_value_bytes}"
+        from runtime.secrets.detect import find_credential
+
         if (
             find_credential(f"{key}={encoded.decode()}") is not None
             or find_credential(encoded.decode()) is not None

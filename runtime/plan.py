@@ -248,7 +248,7 @@ class _Compiler:
             for i, item in enumerate(value):
                 self._no_credentials(item, node_id, f"{path}[{i}]")
         elif isinstance(value, str) and MAY_BE_CREDENTIAL.search(value):
-            from runtime.secrets import find_credential
+            from runtime.secrets.detect import find_credential
 
             found = find_credential(value)
             if found is not None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
 from runtime.errors import BadSettings
 from runtime.node import NodeType
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "farthing.nodes"
 
@@ -68,4 +71,6 @@ class Registry:
 
 def installed() -> Registry:
     """The registry of everything that is installed beside this Farthing."""
-    return Registry(entry_points(group=GROUP))
+    from runtime.plugins import entry_points_of
+
+    return Registry(entry_points_of(GROUP))

@@ -23,7 +23,7 @@ from runtime.ledger import (
 from runtime.messages import Reply, TokenCounter
 from runtime.models.prices import Quote, cost_of, quote_for
 from runtime.record import CallDone, CallHeld, CallIntent, CallOpened
-from runtime.secrets import Redactor
+from runtime.secrets.redact import Redactor
 from runtime.usage import Usage
 
 WAIT_MARGIN_S = 30.0

@@ -244,7 +244,7 @@ def forget(
 
 def check_write(key: str, value: Any) -> None:
     """What a person may not write either. Raises BadInput."""
-    from runtime.secrets import find_credential
+    from runtime.secrets.detect import find_credential
 
     if not key.strip() or len(key) > MAX_KEY_CHARS:
         raise BadInput(f"A key has 1 to {MAX_KEY_CHARS} characters.", remedy="Choose another key.")

@@ -104,9 +104,9 @@ def _load(module: str, attribute: str) -> click.Command:
 
 def plugins() -> dict[str, tuple[str, str]]:
     """Module and attribute of each command that an installed package registers, by its name."""
-    from importlib.metadata import entry_points
+    from runtime.plugins import entry_points_of
 
-    return {e.name: (e.module, e.attr) for e in entry_points(group=ENTRY_POINTS)}
+    return {e.name: (e.module, e.attr) for e in entry_points_of(ENTRY_POINTS)}
 
 
 def summary(module: str) -> str:

@@ -13,7 +13,7 @@ from runtime.messages import LanguageModel, TokenCounter
 from runtime.providers import ModelName, Provider
 from runtime.record import Record
 from runtime.registry import Registry, installed
-from runtime.secrets import Redactor
+from runtime.secrets.redact import Redactor
 from runtime.settings import Settings
 
 if TYPE_CHECKING:

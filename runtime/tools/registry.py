@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from hashlib import sha256
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
 from runtime.errors import BadSettings
+from runtime.plugins import entry_points_of
 from runtime.tools.function import Function, make
 from runtime.tools.printing import divert, inside
 
@@ -93,7 +94,7 @@ class ToolRegistry:
 
 def installed_tools(files: Sequence[Path] = (), given: Iterable[Callable[..., Any]] = ()) -> ToolRegistry:
     """Everything that is installed beside this Farthing, the tools of these files, and these functions."""
-    return ToolRegistry(entry_points(group=GROUP), files, given)
+    return ToolRegistry(entry_points_of(GROUP), files, given)
 
 
 def _as_function(given: Callable[..., Any]) -> Function:

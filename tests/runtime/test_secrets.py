@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.secrets import Redactor, find_credential
-from runtime.secrets.detect import entropy
+from runtime.secrets.detect import entropy, find_credential
+from runtime.secrets.redact import Redactor
 
 MIXED = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0xR"
 """Made up, as every value below; joined here so that no scanner takes this file for a leak."""
