@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from runtime.secrets import Redactor
+from runtime.secrets.redact import Redactor
 
 JOIN_S = 0.02
 """How long pieces wait for company: nobody sees 50 frames a second, and 20 tokens are one frame."""

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from runtime.errors import BadFlow, Problem
-from runtime.secrets import find_credential
+from runtime.secrets.detect import find_credential
 from runtime.spec import FlowSpec, load_flow, save_flow
 from studio.api.errors import Refused
 from studio.api.route import LARGE_BODY, Call, Endpoint

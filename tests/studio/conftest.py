@@ -38,8 +38,8 @@ def own_live(tmp_path: Path) -> Iterator[Callable[..., Live]]:
 
 
 @pytest.fixture
-def paid(own_live: Callable[..., Live], fake_model: FakeModel) -> Live:
-    """A server whose default model is one of a fake provider: its runs are real ones."""
+def paid(fake_model: FakeModel, own_live: Callable[..., Live]) -> Live:
+    """A server whose default model is a fake provider's: its runs are real ones. It ends before the fake."""
     return own_live(settings_for(fake_model))
 
 
