@@ -18,7 +18,15 @@ from runtime.errors import StoreBusy, StoreError
 from runtime.record import Interrupted
 from runtime.store.migrations import check, migrate
 from runtime.store.sqlite import owners
-from runtime.store.sqlite.connection import BUSY_MS, connect, prepare_file, store_error, told_as_ours, use_wal
+from runtime.store.sqlite.connection import (
+    BUSY_MS,
+    connect,
+    keep_private,
+    prepare_file,
+    store_error,
+    told_as_ours,
+    use_wal,
+)
 from runtime.store.sqlite.reader import Reader
 from runtime.store.sqlite.rows import SqliteRows
 from runtime.store.sqlite.writer import Committed, Verb, Writer
@@ -89,6 +97,7 @@ class SqliteBase:
         connection = connect(self.path, busy_ms=self._busy_ms)
         try:
             check(connection, str(self.path))
+            keep_private(self.path)
             use_wal(connection, self.path)
             migrate(connection, str(self.path))
         except BaseException:
@@ -186,13 +195,13 @@ class SqliteBase:
     async def _poll(self) -> None:
         seen, pause = -1, POLL_S
         while self._read is not None:
-            (version,) = self._read.execute("PRAGMA data_version").fetchone()
-            if version != seen:
-                seen, pause = version, POLL_S
-                self._waiting.all_moved()
-                self._waiting.beat(self._read.execute("SELECT beats FROM pulse").fetchone()[0])
-            else:
-                pause = min(SLOWEST_POLL_S, pause * 1.5)
+            with suppress(sqlite3.Error):  # whoever waits goes on looking; a verb will tell what is wrong
+                (version,) = self._read.execute("PRAGMA data_version").fetchone()
+                pause = POLL_S if version != seen else min(SLOWEST_POLL_S, pause * 1.5)
+                if version != seen:
+                    seen = version
+                    self._waiting.all_moved()
+                    self._waiting.beat(self._read.execute("SELECT beats FROM pulse").fetchone()[0])
             await asyncio.sleep(POLL_S if self._waiting.followed else pause)
             if not (self._waiting.followed or self._waiting.awaited):
                 return

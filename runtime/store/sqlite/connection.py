@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from runtime.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreReadOnly
@@ -31,6 +31,13 @@ def prepare_file(path: Path) -> None:
             remedy="Allow writing there, or name another file with --db.",
         ) from error
     os.close(descriptor)
+
+
+def keep_private(path: Path) -> None:
+    """Take a database of ours that others may read back to its owner; its log files follow its mode."""
+    with suppress(OSError):
+        if path.stat().st_mode & 0o077:
+            path.chmod(0o600)
 
 
 def connect(path: Path, *, busy_ms: int = BUSY_MS, read_only: bool = False) -> sqlite3.Connection:

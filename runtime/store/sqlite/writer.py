@@ -109,6 +109,13 @@ class Writer:
 
     def _commit(self, rows: SqliteRows, batch: list[_Job]) -> None:
         try:
+            rows.begin(durable=any(job.durable for job in batch))
+        except sqlite3.Error as error:  # another process holds the file: nobody is served, nobody waits twice
+            rows.rollback()
+            told = store_error(error, self._path)
+            self._call(self._answer, [(job, None, told) for job in batch], Committed(frozenset(), None))
+            return
+        try:
             answers = self._transaction(rows, batch)
         except sqlite3.Error as error:
             if len(batch) > 1:  # one of them may be at fault: each for itself
@@ -126,9 +133,8 @@ class Writer:
     def _transaction(
         self, rows: SqliteRows, batch: list[_Job]
     ) -> list[tuple[_Job, Any, BaseException | None]]:
-        """The verbs of a batch in one transaction, each at its own savepoint."""
+        """The verbs of a batch in the transaction that was begun, each at its own savepoint."""
         answers: list[tuple[_Job, Any, BaseException | None]] = []
-        rows.begin(durable=any(job.durable for job in batch))
         try:
             if len(batch) == 1:
                 answers.append((batch[0], batch[0].verb(rows), None))

@@ -45,6 +45,14 @@ async def test_the_folder_and_its_files_are_the_users_alone(tmp_path: Path) -> N
     assert [file.name for file in path.parent.iterdir()] == ["farthing.db"]
 
 
+async def test_a_database_that_others_may_read_is_taken_back(tmp_path: Path) -> None:
+    path = tmp_path / "farthing.db"
+    await (await open_path(path)).close()
+    path.chmod(0o664)
+    await (await open_path(path)).close()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
 async def test_a_database_says_whose_it_is(tmp_path: Path) -> None:
     path = tmp_path / "farthing.db"
     await (await open_path(path)).close()
@@ -214,6 +222,10 @@ async def test_busy_for_too_long_is_said(tmp_path: Path) -> None:
         await scene.say("run-1", "a")
     with pytest.raises(StoreBusy):
         await open_path(path, busy_ms=50)
+    started = asyncio.get_running_loop().time()
+    many = await asyncio.gather(*(scene.say("run-1", "a") for _ in range(100)), return_exceptions=True)
+    assert all(isinstance(answer, StoreBusy) for answer in many)
+    assert asyncio.get_running_loop().time() - started < 3, "a hundred verbs wait together, not in turn"
     other.execute("ROLLBACK")
     other.close()
     (entry,) = await scene.say("run-1", "b")
