@@ -71,7 +71,11 @@ class Corpus:
         if not self.sessions.get(session):
             self._tails.pop(session_code, None)
         self.columns.give(row)
+
+    def forget_words(self) -> None:
+        """Drop what is remembered of words only to be fast; to be called once after erasing."""
         self.tokens.forget()
+        self.statements.forget_words()
 
     def _terms(self, item: Item, text_terms: list[str]) -> list[str]:
         """All that an item is found by: subject, attribute, speaker, text, date."""

@@ -32,7 +32,7 @@ class StaticEmbedder:
     def __init__(self, longest: int = 20_000) -> None:
         """`longest`: characters of a text that are looked at. Raises BadConfig where the extra is not
         installed."""
-        root = _package("wordllama")
+        root = package_folder("wordllama")
         weights = import_module("safetensors.numpy").load_file(
             root / "weights" / "l2_supercat_256.safetensors"
         )
@@ -56,7 +56,8 @@ class StaticEmbedder:
         return mean
 
 
-def _package(name: str) -> Path:
+def package_folder(name: str) -> Path:
+    """Where an optional package lies, without importing it. Raises BadConfig where it is not installed."""
     spec = find_spec(name)
     if spec is None or not spec.submodule_search_locations:
         raise BadConfig(

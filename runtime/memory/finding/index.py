@@ -55,6 +55,7 @@ class MemoryIndex:
         """
         for item_id in item_ids:
             self._corpus.erase(item_id)
+        self._corpus.forget_words()
 
     def recall(
         self,

@@ -19,11 +19,14 @@ def with_neighbours(lexical: Array, columns: Columns, config: FindingConfig) -> 
 
 
 def with_session(scores: Array, sessions: Array, share: float) -> Array:
-    """Scores with a share of the best of their session. An item without a session is a session of its own."""
+    """Scores with a share of the best of their session, where that is positive.
+
+    An item without a session is a session of its own.
+    """
     if not share:
         return scores
-    best = np.full(int(sessions.max()) + 1, scores.min(), dtype=scores.dtype)
-    found = np.flatnonzero(scores > scores.min())
+    best = np.zeros(int(sessions.max()) + 1, dtype=scores.dtype)
+    found = np.flatnonzero(scores > 0)
     np.maximum.at(best, sessions[found], scores[found])
     shared: Array = scores + np.float32(share) * np.where(sessions > 0, best[sessions], scores)
     return shared

@@ -67,6 +67,10 @@ class Statements:
         if statement is not None:
             self._count(statement.terms, -1)
 
+    def forget_words(self) -> None:
+        """Drop the votes that are remembered only to be fast: they hold words of queries."""
+        self._term_cache = {}
+
     def get(self, row: int) -> Statement | None:
         return self._rows.get(row)
 

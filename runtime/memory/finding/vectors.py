@@ -20,7 +20,7 @@ class Vectors:
         self._rows: Array = np.zeros((0, 0), dtype=np.float32)
         self._sum: Array = np.zeros(0, dtype=np.float64)
         self._mean: Array = np.zeros(0, dtype=np.float32)
-        self._norms: Array = np.zeros(0, dtype=np.float32)
+        self._scales: Array = np.zeros(0, dtype=np.float32)
         self._present: Array = np.zeros(0, dtype=np.bool_)
         self._count = 0
         self._counted = -1
@@ -41,15 +41,18 @@ class Vectors:
         self._count += int(self._present[row])
         self._sum += unit
         if self._counted >= 0:
-            self._norms[row] = np.linalg.norm(unit - self._mean)
+            self._scales[row] = 1 / max(float(np.linalg.norm(unit - self._mean)), 1e-6) if unit.any() else 0
 
     def drop(self, row: int) -> None:
         """Zero a row."""
         if row < len(self._rows) and self._present[row]:
             self._sum -= self._rows[row]
             self._rows[row] = 0
+            self._scales[row] = 0
             self._present[row] = False
             self._count -= 1
+            # The mean is taken anew at once: nothing of an erased vector may stay in it.
+            self._counted = -1
 
     def cosines(self, query: Sequence[float] | Array, size: int) -> Array:
         """Cosine of the centred query with each centred row, for the first `size` rows; 0 without a
@@ -57,9 +60,10 @@ class Vectors:
         self._grow(size)
         self._refresh()
         aim = _unit(_unit(np.asarray(query, dtype=np.float32)) - self._mean)
-        raw = self._rows[:size] @ aim - float(self._mean @ aim)
-        scores: Array = np.where(self._present[:size], raw / np.maximum(self._norms[:size], 1e-6), 0)
-        return scores.astype(np.float32)
+        raw: Array = self._rows[:size] @ aim
+        raw -= np.float32(self._mean @ aim)
+        raw *= self._scales[:size]
+        return raw
 
     def _refresh(self) -> None:
         if self._counted >= 0 and abs(self._count - self._counted) * 20 <= self._counted:
@@ -67,7 +71,8 @@ class Vectors:
         self._mean = (self._sum / max(self._count, 1)).astype(np.float32)
         # |v - m|² = |v|² - 2 v·m + |m|², and |v| is 1.
         square = 1 - 2 * (self._rows @ self._mean) + float(self._mean @ self._mean)
-        self._norms = np.sqrt(np.maximum(square, 0)).astype(np.float32)
+        scales = np.where(self._present, 1 / np.sqrt(np.maximum(square, 1e-12)), 0)
+        self._scales = scales.astype(np.float32)
         self._counted = self._count
 
     def _grow(self, size: int) -> None:
@@ -76,7 +81,7 @@ class Vectors:
             return
         extra = max(size, 2 * have, 64) - have
         self._rows = np.concatenate([self._rows, np.zeros((extra, self._rows.shape[1]), dtype=np.float32)])
-        self._norms = np.concatenate([self._norms, np.zeros(extra, dtype=np.float32)])
+        self._scales = np.concatenate([self._scales, np.zeros(extra, dtype=np.float32)])
         self._present = np.concatenate([self._present, np.zeros(extra, dtype=np.bool_)])
 
 

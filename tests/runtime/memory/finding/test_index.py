@@ -145,8 +145,11 @@ def test_remove_leaves_no_trace_of_a_word_in_memory() -> None:
             )
         ]
     )
+    index.add([item("secret3", "Who is Xanthippe? What is heronry!", 7)])
     index.recall("quixotical heronry", 500, LATER)
-    index.remove(["secret", "secret2", "unknown"])
+    index.remove(["secret", "secret2"])
+    index.recall("heronry of Xanthippe", 500, LATER)
+    index.remove(["secret3", "unknown"])
     assert len(index) == len(NOTES)
     held = _strings(index)
     assert held and not [
