@@ -7,6 +7,7 @@ run's end, after `FLUSH_AFTER_S`, or when `FLUSH_AT` of them wait.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 
 from runtime.clock import Clock
@@ -58,10 +59,16 @@ class Journal:
         return len(self._pending) >= FLUSH_AT
 
     def publish(self, entries: Sequence[Entry]) -> None:
-        """Tell the listener what was committed."""
-        if self._on_event is not None:
+        """Tell the listener what was committed. One that fails is not told any more: a fault in a view must
+        not end a run."""
+        if self._on_event is None:
+            return
+        try:
             for entry in entries:
                 self._on_event(entry)
+        except Exception:
+            logging.getLogger(__name__).exception("a listener of run %s failed", self.run_id)
+            self._on_event = None
 
     async def flush(self) -> None:
         """Commit what waits. Raises what a commit in the background failed with."""

@@ -27,6 +27,7 @@ from runtime.ledger import (
     Blocked,
     Counter,
     Refused,
+    Rule,
     gauge,
     gauge_text,
 )
@@ -118,7 +119,7 @@ class Opening:
         words = "is used up" if over else "has too little left for this call"
         return BudgetExceeded(
             f"The budget {rule.name!r} {words}: {gauge_text(shown)}.",
-            remedy=f"Raise {rule.field}, or for now: farthing budget raise {rule.name}.",
+            remedy=f"Raise {rule.field}{_or_for_now(rule)}.",
             node_id=node_id,
             run_id=run_id,
         )
@@ -133,6 +134,11 @@ class Opening:
             node_id=self.account.node_id,
             run_id=self.account.run_id,
         )
+
+
+def _or_for_now(rule: Rule) -> str:
+    """A limit of one run cannot be raised; the others can."""
+    return "" if rule.period == "run" else f", or for now: farthing budget raise {rule.name}"
 
 
 class Closing:

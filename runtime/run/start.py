@@ -248,7 +248,7 @@ class ActiveRun:
         outputs = dict(run.outputs) if run is not None and state == "completed" else {}
         error = None
         if failure is not None:
-            error = CallError(code=failure.code, message=str(failure), remedy=failure.remedy)
+            error = CallError(code=failure.code, message=failure.message, remedy=failure.remedy)
         totals = RunTotals(Usage(), 0, 0)
 
         def said(found: RunTotals) -> list[Event]:
