@@ -72,11 +72,8 @@ class Folder:
                 remedy="Give a path inside the folder that ends with .json.",
             )
         place = self.root.joinpath(*parts)
-        try:
-            resolved = place.resolve()
-        except (OSError, RuntimeError):  # a circle of links
-            resolved = Path("/")
-        if not resolved.is_relative_to(self.root):
+        resolved = _resolved(place)
+        if resolved is None or not resolved.is_relative_to(self.root):
             raise BadInput(
                 f"{path!r} leads out of the folder of flows.",
                 code="flow.path",
@@ -221,7 +218,18 @@ def _walk(root: Path) -> Iterator[Path]:
 
 
 def _inside(place: Path, root: Path) -> bool:
-    return not place.is_symlink() or place.resolve().is_relative_to(root)
+    if not place.is_symlink():
+        return True
+    resolved = _resolved(place)
+    return resolved is not None and resolved.is_relative_to(root)
+
+
+def _resolved(place: Path) -> Path | None:
+    """Where a path leads; null where its links go in a circle."""
+    try:
+        return place.resolve()
+    except (OSError, RuntimeError):
+        return None
 
 
 def _write(temporary: Path, raw: bytes, place: Path) -> None:
