@@ -61,6 +61,20 @@ describe('the fold', () => {
     expect(twice.rows()[1]!.usage).toEqual(foldAll(events).rows()[1]!.usage)
   })
 
+  test('counts a call once, whichever of usage and settlement comes first', () => {
+    const events = aRun()
+    const used = events.findIndex((each) => each.type === 'agent.usage')
+    const swapped = events.slice()
+    ;[swapped[used], swapped[used + 1]] = [{ ...events[used + 1]!, seq: events[used]!.seq }, { ...events[used]!, seq: events[used + 1]!.seq }]
+    expect(foldAll(swapped).rows().map((row) => [row.usage, row.cost])).toEqual(foldAll(events).rows().map((row) => [row.usage, row.cost]))
+  })
+
+  test('a call whose process died is charged at its estimate', () => {
+    seq = 0
+    const rows = foldAll([event('run.started', 0), event('model.called', 2, { ...call, model: 'p:m' }), event('budget.settled', 5, { ...call, tokens: 50, cost: 7, status: 'orphaned', estimated: true, gauges: [] })]).rows()
+    expect(rows[1]).toMatchObject({ usage: { input: 50 }, cost: 7, estimated: true, text: 'its process died; charged at the estimate' })
+  })
+
   test('an unknown cost stays unknown', () => {
     seq = 0
     const rows = foldAll([

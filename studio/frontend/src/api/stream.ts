@@ -19,6 +19,7 @@ export interface StreamTarget {
 }
 
 const LONGEST_WAIT_MS = 10_000
+const CLOSE_AFTER_MS = 1000
 
 /** Follow a session. Returns a function that stops. */
 export function follow(target: StreamTarget): () => void {
@@ -67,20 +68,32 @@ async function once(
   if (response.status === 204) return true
   if (!response.ok || !response.body) throw await failure(response)
   opened()
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+  const reader = response.body.getReader()
+  const decoder = new TextDecoder()
   const parser = new SseParser()
   for (;;) {
     const { done, value } = await reader.read()
     if (done) return false
-    for (const frame of parser.push(value)) {
+    for (const frame of parser.push(decoder.decode(value, { stream: true }))) {
       if (frame.retry !== null) place.retry = frame.retry
       if (frame.event === 'end') {
-        void reader.cancel()
+        void drain(reader)
         return true
       }
       take(frame, target, place)
     }
   }
+}
+
+/** The server closes after `end`; one that does not is let go. */
+async function drain(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+  const timer = setTimeout(() => void reader.cancel().catch(() => undefined), CLOSE_AFTER_MS)
+  try {
+    while (!(await reader.read()).done);
+  } catch {
+    // It broke after everything had come.
+  }
+  clearTimeout(timer)
 }
 
 /** Hand a frame on; an event that was seen before a break is not handed on twice. */

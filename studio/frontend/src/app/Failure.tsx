@@ -1,6 +1,7 @@
 // What went wrong, in the API's words, with what to do; and the page for one who has no key to the studio.
 import { Component, type ReactNode } from 'react'
 import { ApiError } from '../api/client'
+import { HelpText } from '../inspector/HelpText'
 import { Icon } from './icons'
 
 export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
@@ -8,7 +9,7 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
   return (
     <div className="failure" role="alert">
       <Icon name="error" />
-      <div><p>{message}</p>{hint && <p className="muted">{hint}</p>}</div>
+      <div><p>{message}</p>{hint && <p className="muted"><HelpText text={hint} /></p>}</div>
       {retry && <button type="button" onClick={retry}>Try again</button>}
     </div>
   )

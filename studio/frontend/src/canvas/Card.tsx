@@ -4,7 +4,7 @@ import { memo } from 'react'
 import type { Card as CardText, Gauge, NodeType, Port } from '../api/types'
 import { filled, gaugeText } from '../app/GaugeBar'
 import { Icon, PortShape } from '../app/icons'
-import { count, dollars } from '../lib/money'
+import { amountText, count, dollars } from '../lib/money'
 import { clip } from '../lib/text'
 import { duration } from '../lib/time'
 import type { NodeLive } from '../state/run'
@@ -86,7 +86,7 @@ export function Pill(props: CardProps) {
       {outputs.map((port) => <PortHandle key={port.name} id={id} port={port} side="outputs" at={Position.Top} />)}
       {inputs.map((port) => <PortHandle key={port.name} id={id} port={port} side="inputs" at={Position.Bottom} />)}
       <Icon name={type?.icon ?? 'warning'} />
-      <span className="pill-text"><strong dir="auto" title={id}>{id}</strong><span>{gauge ? gaugeText(gauge, false) : clip(props.card?.summary ?? type?.title ?? props.typeName, 44)}</span></span>
+      <span className="pill-text"><strong dir="auto" title={id}>{id}</strong><span>{gauge ? `${amountText(gauge.metric, gauge.used, true, 4)} of ${amountText(gauge.metric, gauge.limit, false, 4)}` : clip(props.card?.summary ?? type?.title ?? props.typeName, 44)}</span></span>
       <Marks {...props} />
     </div>
   )
@@ -96,7 +96,7 @@ function PortRow({ id, port, side, alone }: { id: string; port: Port; side: 'inp
   return (
     <div className={`port-row ${side}`}>
       <PortHandle id={id} port={port} side={side} at={side === 'inputs' ? Position.Left : Position.Right} />
-      <span className={alone ? 'faint' : ''}>{port.title || port.name}{port.required && side === 'inputs' ? <span className="must" title="required">*</span> : null}</span>
+      <span className={alone ? 'faint' : ''}>{port.title || port.name}{port.required && side === 'inputs' ? <span className="must" title="required"> *</span> : null}</span>
     </div>
   )
 }
@@ -117,15 +117,16 @@ function Marks({ errors, warnings, live }: CardProps) {
 
 function LiveText({ live }: { live: NodeLive | undefined }) {
   if (!live) return null
-  if (live.error) return <div className="card-error" dir="auto">{clip(live.error.message, 160)}</div>
+  if (live.error) return <div className="card-error" dir="auto" title={live.error.message}>{live.error.message}</div>
   if (live.state !== 'running' && live.state !== 'waiting') return null
   const text = live.tool ? `calls ${live.tool}…` : live.state === 'waiting' ? 'waits for budget…' : live.text
-  return text ? <div className="card-stream nowheel" dir="auto">{text.length > 220 ? `…${text.slice(-220)}` : text}</div> : null
+  return text ? <div className="card-stream nowheel" dir="auto">{text.length > 80 ? `…${text.slice(-80)}` : text}</div> : null
 }
 
 function Foot({ live }: { live: NodeLive | undefined }) {
   if (!live || live.ms === null) return live && ['skipped', 'cancelled'].includes(live.state) ? <div className="card-foot">{STATE_WORDS[live.state]}</div> : null
   const tokens = tokensOf(live.usage)
+  if (live.state === 'done' && live.ms < 1 && !tokens) return null
   return (
     <div className="card-foot">
       {live.state !== 'done' && <span>{STATE_WORDS[live.state]}</span>}

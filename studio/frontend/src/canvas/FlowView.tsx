@@ -32,6 +32,8 @@ const SeenNote = memo(function SeenNote({ data }: NodeProps) {
 const NODE_TYPES = { card: SeenCard, pill: SeenPill, note: SeenNote } as unknown as NodeTypes
 const EDGE_TYPES = { wire: WireView } as never
 
+const FIT = { padding: 0.15, maxZoom: 1 }
+
 interface Props {
   flow: FlowDoc
   nodes: Record<string, NodeLive>
@@ -54,7 +56,7 @@ function View({ flow, nodes: lives, selected, onSelect }: Props) {
     if (!read.placed) void layout(read.nodes, read.edges).then(setPlaces)
   }, [read])
   useEffect(() => {
-    if (ready) void canvas.fitView({ padding: 0.15, maxZoom: 1 })
+    if (ready) void canvas.fitView(FIT)
   }, [ready, canvas, places])
   const nodes = useMemo(
     () => read.nodes.map((node) => ({ ...node, position: places[node.id] ?? node.position, selected: node.id === selected, data: { ...node.data, live: lives[node.id] } }) as CanvasNode),
@@ -63,7 +65,7 @@ function View({ flow, nodes: lives, selected, onSelect }: Props) {
   return (
     <section className="canvas seen" aria-label="The flow as it was at this run">
       <ReactFlow nodes={nodes} edges={read.edges} nodeTypes={NODE_TYPES} edgeTypes={EDGE_TYPES} nodesDraggable={false} nodesConnectable={false} deleteKeyCode={null} minZoom={0.08}
-        onNodeClick={(_e, node) => onSelect(node.id)} onPaneClick={() => onSelect(null)} fitView colorMode={theme === 'auto' ? 'system' : theme}>
+        onNodeClick={(_e, node) => onSelect(node.id)} onPaneClick={() => onSelect(null)} fitView fitViewOptions={FIT} colorMode={theme === 'auto' ? 'system' : theme}>
         <Background variant={BackgroundVariant.Dots} gap={20} size={1} />
         <Controls showInteractive={false} />
       </ReactFlow>

@@ -11,7 +11,7 @@ export type Places = Record<string, { x: number; y: number }>
 const CARD: Size = { width: 220, height: 96 }
 const PILL: Size = { width: 180, height: 44 }
 const GAP = 12
-const BELOW = 36
+const BELOW = 60
 const GRID = 10
 
 const snap = (n: number) => Math.round(n / GRID) * GRID

@@ -5,6 +5,7 @@ import type { Event, Gauge } from '../api/types'
 import { Failure } from '../app/Failure'
 import { GaugeBar, gaugeText } from '../app/GaugeBar'
 import { Icon } from '../app/icons'
+import { HelpText } from '../inspector/HelpText'
 import { amountOf, amountText, parseDollars } from '../lib/money'
 import { currentDoc, useFlow } from '../state/flow'
 import { launch } from '../state/launch'
@@ -22,14 +23,14 @@ export function NoticeCard({ event, last = false, running = false }: { event: Ev
       <Icon name={stop ? (gauge ? 'blocked' : 'error') : 'warning'} />
       <div>
         <strong>{stop && gauge ? `Stopped by the budget ${gauge.budget}` : stop ? 'Stopped' : gauge ? `The budget ${gauge.budget} is nearly used` : 'Warning'}</strong>
-        <p>{String(event.message ?? '')} {event.remedy ? String(event.remedy) : ''}</p>
+        <p dir="auto"><HelpText text={`${String(event.message ?? '')} ${event.remedy ? String(event.remedy) : ''}`} /></p>
         {gauge && (
           <>
             <div className="notice-gauge"><GaugeBar gauge={gauge} /><span>{gaugeText(gauge)}</span></div>
             <div className="notice-acts">
               {stop && last && !running && !raising && <button type="button" className="primary" onClick={() => setRaising(true)}>Raise and run again</button>}
               {gauge.node_id && <FieldButton gauge={gauge} />}
-              {!gauge.node_id && gauge.field && <span className="muted">Set by {gauge.field}</span>}
+              {!gauge.node_id && gauge.field && <span className="muted">Set by <HelpText text={gauge.field} /></span>}
             </div>
             {raising && <Raise gauge={gauge} onClose={() => setRaising(false)} />}
           </>
@@ -42,7 +43,7 @@ export function NoticeCard({ event, last = false, running = false }: { event: Ev
 
 function FieldButton({ gauge }: { gauge: Gauge }) {
   const there = useFlow((s) => s.nodes.some((n) => n.id === gauge.node_id))
-  if (!there) return <span className="muted">Set by {gauge.field ?? gauge.budget}</span>
+  if (!there) return <span className="muted">Set by <HelpText text={gauge.field ?? gauge.budget} /></span>
   const jump = () => {
     useFlow.getState().select([gauge.node_id!])
     useUi.getState().set({ inspector: true, focusField: { node: gauge.node_id!, field: fieldOf(gauge) } })

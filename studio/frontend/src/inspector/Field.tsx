@@ -6,6 +6,7 @@ import { isAbout } from '../state/validation'
 import { clip, shortJson } from '../lib/text'
 import { Form } from './context'
 import { type Member, type Shape, blank, withField } from './model'
+import { HelpText } from './HelpText'
 import { ListField, ObjectField, UnionField } from './Nested'
 import { AmountField, BoolField, EnumField, JsonField, NumberField, SetField, TextField } from './Scalars'
 
@@ -62,7 +63,7 @@ export function Field({ member, object, path, onChange }: Props) {
         </button>
       ) : <Input {...props} />}
       <div id={`${id}-help`} className="help">
-        {shape.help}
+        <HelpText text={shape.help} />
         {defaultText(shape, isSet)}
       </div>
       {wrong.length > 0 && (

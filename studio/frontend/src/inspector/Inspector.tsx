@@ -10,6 +10,7 @@ import { useRun } from '../state/run'
 import { useUi } from '../state/ui'
 import { fieldPath, problemsOf, useValidation } from '../state/validation'
 import { Connections } from './Connections'
+import { HelpText } from './HelpText'
 import { SchemaForm } from './SchemaForm'
 
 export function Inspector() {
@@ -48,8 +49,8 @@ function NodePanel({ id }: { id: string }) {
   return (
     <div className="panel" ref={body} data-category={type?.category}>
       <div className="panel-title"><Icon name={type?.icon ?? 'warning'} /><h2>{type?.title ?? node.data.type}</h2></div>
+      {type ? <p className="help lead"><HelpText text={type.help} /></p> : <p className="wrongs bad">The node type {node.data.type} is not installed here. Its settings are kept as they are.</p>}
       <IdField id={id} />
-      {type ? <p className="help lead">{type.help}</p> : <p className="wrongs bad">The node type {node.data.type} is not installed here. Its settings are kept as they are.</p>}
       {general.map((p, i) => <p key={i} className={`wrongs ${p.level === 'warning' ? 'warn' : 'bad'}`}>{p.message} {p.remedy}</p>)}
       <RunNote id={id} />
       {type && (
@@ -109,7 +110,7 @@ function RunNote({ id }: { id: string }) {
   return (
     <div className="run-note" role="note">
       <Icon name={error.code.startsWith('budget.') ? 'blocked' : 'error'} />
-      <div><strong>{error.message}</strong>{error.remedy && <p>{error.remedy}</p>}<code>{error.code}</code></div>
+      <div><strong>{error.message}</strong>{error.remedy && <p><HelpText text={error.remedy} /></p>}<code>{error.code}</code></div>
     </div>
   )
 }

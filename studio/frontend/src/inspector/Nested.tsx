@@ -5,6 +5,7 @@ import { Icon } from '../app/icons'
 import { isAbout } from '../state/validation'
 import { Form } from './context'
 import { Field, type InputProps } from './Field'
+import { HelpText } from './HelpText'
 import { type Member, blank, blankVariant, describe, members, split } from './model'
 
 interface FieldsProps {
@@ -51,7 +52,7 @@ export function UnionField({ id, shape, value, path, label, describedBy, onChang
         {!variant && <option value={tag}>choose…</option>}
         {shape.variants.map((each) => <option key={each.tag} value={each.tag}>{each.label}</option>)}
       </select>
-      {variant?.help && <p className="help">{variant.help}</p>}
+      {variant?.help && <p className="help"><HelpText text={variant.help} /></p>}
       {variant && <Fields all={members(variant.schema, root, shape.tagName)} object={object} path={path} onChange={keep} />}
     </div>
   )

@@ -52,7 +52,7 @@ export function TemplateField(props: Props) {
   }
   return (
     <div className="template">
-      <Growing box={box} id={props.id} className="mono" value={text} placeholder={placeholder(props)} role="combobox" aria-expanded={offered.length > 0}
+      <Growing box={box} id={props.id} className="mono" value={text} placeholder={placeholder(props)}
         aria-controls={list} aria-autocomplete="list" aria-describedby={props.describedBy} aria-invalid={props.invalid || undefined}
         aria-activedescendant={offered.length ? `${list}-${active}` : undefined}
         onChange={(e) => { change(e.target.value); offer(e.target.value, e.target.selectionStart) }}

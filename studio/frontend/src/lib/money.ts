@@ -45,9 +45,9 @@ export function amountOf(metric: string, value: number | string | null | undefin
   return metric === 'spend' ? parseDollars(value) : Number(value)
 }
 
-export function amountText(metric: string, value: number | string | null | undefined, bare = false): string {
+export function amountText(metric: string, value: number | string | null | undefined, bare = false, digits = 6): string {
   const amount = amountOf(metric, value)
-  if (metric === 'spend') return dollars(amount)
+  if (metric === 'spend') return dollars(amount, digits)
   if (amount === null) return 'unknown'
   return bare ? count(amount) : `${count(amount)} ${amount === 1 ? 'token' : 'tokens'}`
 }

@@ -25,7 +25,7 @@ export function SettingsPage() {
         {model && <p><code>{model.name}</code> {model.rehearsal && <span className="tag rehearsal">rehearsal</span>} <span className="muted">{model.why}</span></p>}
         {model?.rehearsal && <p>A scripted stand-in, not a model: it costs nothing, and what it does is kept apart from real sessions, facts and spend.</p>}
         {me?.limits.length ? <><h3>Limits that always hold</h3><ul>{me.limits.map((limit) => <li key={limit.name}><strong>{limit.name}</strong> <span className="muted">{limit.text}</span></li>)}</ul></> : null}
-        {data?.warnings.map((warning, i) => <p key={i} className="wrongs warn"><Icon name="warning" /> {warning}</p>)}
+        {data?.warnings.map((warning, i) => <p key={i} className="tag warn"><Icon name="warning" />{warning}</p>)}
       </section>
       <section className="setting" aria-label="Connect a model">
         <h2>Connect a model</h2>

@@ -37,8 +37,8 @@ export function request(): RunRequest {
   const { session, user } = useLaunch.getState()
   const flow = useFlow.getState()
   const from = flow.path ?? (flow.origin || undefined)
-  // A saved flow runs by its file; unsaved work runs as it stands, with its own folder for what lies beside it.
-  const what = flow.path && !dirty(flow) ? { path: flow.path } : { flow: currentDoc(), ...(from ? { base_path: from } : {}) }
+  // What is unchanged runs by its file; unsaved work runs as it stands, as a draft of what it came from.
+  const what = from && !dirty(flow) ? { path: from } : { flow: currentDoc(), ...(from ? { base_path: from } : {}) }
   return { ...what, input: inputNow(), ...(session ? { session } : {}), ...(user ? { user } : {}) }
 }
 

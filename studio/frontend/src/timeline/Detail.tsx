@@ -4,11 +4,13 @@ import type { Event, Gauge, Usage } from '../api/types'
 import { GaugeBar, gaugeText } from '../app/GaugeBar'
 import { Icon } from '../app/icons'
 import { PlainText } from '../app/Link'
+import { HelpText } from '../inspector/HelpText'
 import { count, dollars } from '../lib/money'
 import { shortJson, words } from '../lib/text'
 import { duration, instant } from '../lib/time'
 import { Bill } from './Bill'
 import type { Row } from './row'
+import { rowName } from './RowLine'
 
 type View = 'rendered' | 'compact' | 'raw'
 const VIEWS: View[] = ['rendered', 'compact', 'raw']
@@ -18,7 +20,7 @@ export function Detail({ row, onClose }: { row: Row; version: number; onClose():
   return (
     <aside className="detail" aria-label="Details of the step">
       <header>
-        <h2 dir="auto">{row.what}</h2>
+        <h2 dir="auto">{rowName(row)}</h2>
         <div role="group" aria-label="View" className="segments">
           {VIEWS.map((each) => <button key={each} type="button" aria-pressed={view === each} onClick={() => setView(each)}>{words(each)}</button>)}
         </div>
@@ -56,7 +58,7 @@ function Rendered({ row }: { row: Row }) {
     <>
       <Facts row={row} />
       {row.gauge && <section><h3>Budget</h3><GaugeLine gauge={row.gauge} /></section>}
-      {row.code && row.text && <div className="notice bad"><Icon name="error" /><div><strong dir="auto">{row.text}</strong>{row.remedy && <p>{row.remedy}</p>}<code>{row.code}</code></div></div>}
+      {row.code && row.text && <div className="notice bad"><Icon name="error" /><div><strong dir="auto">{row.text}</strong>{row.remedy && <p><HelpText text={row.remedy} /></p>}<code>{row.code}</code></div></div>}
       {tool && <Section title="Arguments"><Structured value={tool.arguments} /></Section>}
       {answer && <Section title={answer.error ? 'Error' : 'Result'}><Structured value={answer.error ?? answer.result} /></Section>}
       {started && <Section title="Input"><Structured value={started.input} /></Section>}
@@ -100,7 +102,7 @@ function safeParse(text: string): unknown {
 }
 
 function GaugeLine({ gauge }: { gauge: Gauge }) {
-  return <div className="gauge-line"><strong>{gauge.budget}</strong><GaugeBar gauge={gauge} /><span>{gaugeText(gauge)}</span>{gauge.field && <span className="muted">{gauge.field}</span>}</div>
+  return <div className="gauge-line"><strong>{gauge.budget}</strong><GaugeBar gauge={gauge} /><span>{gaugeText(gauge)}</span>{gauge.field && <span className="muted"><HelpText text={gauge.field} /></span>}</div>
 }
 
 function Facts({ row }: { row: Row }) {

@@ -9,6 +9,8 @@ import type { Row } from './row'
 
 export const ROW_HEIGHT = 28
 export const STOP_HEIGHT = 52
+/** The axis is longer than the run by this, so that the label of the last bar has its place. */
+export const ROOM = 1.2
 
 interface Props {
   row: Row
@@ -27,7 +29,7 @@ const ICONS: Record<string, string> = { run: 'play', call: 'sparkles', tool: 'wr
 const STATES: Record<string, string> = { failed: 'error', stopped: 'blocked', skipped: 'minus', cancelled: 'close', interrupted: 'close', waiting: 'clock' }
 
 /** What the row is called: a call by its purpose and model. */
-function name(row: Row): string {
+export function rowName(row: Row): string {
   if (row.kind !== 'call') return row.what
   const model = row.model?.split(':').at(-1)
   return `${row.purpose === 'main' ? (model ?? 'model call') : `${row.purpose}${model ? ` · ${model}` : ''}`}${row.attempt > 1 ? ` · try ${row.attempt}` : ''}`
@@ -41,7 +43,7 @@ export const RowLine = memo(function RowLine({ row, index, selected, lit, folded
       <span role="gridcell" className="row-name" style={{ paddingLeft: 8 + row.depth * 16 }}>
         {row.below.length > 0 ? <span className={folded ? 'fold closed' : 'fold'} aria-hidden onClick={(e) => { e.stopPropagation(); onToggle(row.seq) }}><Icon name="down" /></span> : <span className="fold" />}
         <Icon name={STATES[row.state] ?? ICONS[row.kind] ?? 'right'} />
-        <span className="row-what" dir="auto" title={name(row)}>{loud && row.gauge ? (row.kind === 'stop' ? `Stopped by ${row.gauge.budget}` : `${row.gauge.budget} nearly used`) : name(row)}</span>
+        <span className="row-what" dir="auto" title={rowName(row)}>{loud && row.gauge ? (row.kind === 'stop' ? `Stopped by ${row.gauge.budget}` : `${row.gauge.budget} nearly used`) : rowName(row)}</span>
         {row.rehearsal && <span className="tag rehearsal">rehearsal</span>}
         {!loud && <span className="row-text" dir="auto">{clip(row.text, 160)}</span>}
       </span>
@@ -70,7 +72,7 @@ function Loud({ row }: { row: Row }) {
 function Bar({ row, scale }: { row: Row; scale: number }) {
   if (row.kind === 'note' || row.kind === 'memory' || row.kind === 'admin') return <span className="tick" style={{ left: `${at(row.offset, scale)}%` }} />
   if (row.state === 'skipped') return null
-  const length = row.ms ?? Math.max(0, scale - row.offset)
+  const length = row.ms ?? Math.max(0, scale / ROOM - row.offset)
   const left = at(row.offset, scale)
   const width = Math.max(0.4, Math.min(100 - left, (length / scale) * 100))
   return (
@@ -78,7 +80,7 @@ function Bar({ row, scale }: { row: Row; scale: number }) {
       <span className={`bar-fill${row.ms === null ? ' live' : ''}`} style={{ left: `${left}%`, width: `${width}%` }}>
         {row.waited > 0 && length > 0 && <span className="bar-waited" style={{ width: `${Math.min(100, (row.waited / length) * 100)}%` }} title={`waited ${duration(row.waited)} for a budget`} />}
       </span>
-      {row.ms !== null && <span className={left + width > 78 ? 'bar-ms before' : 'bar-ms'} style={left + width > 78 ? { right: `${100 - left}%` } : { left: `${left + width}%` }}>{duration(row.ms)}</span>}
+      {row.ms !== null && <span className={'bar-ms'} style={{ left: `${left + width}%` }}>{duration(row.ms)}</span>}
     </>
   )
 }

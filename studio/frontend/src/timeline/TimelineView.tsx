@@ -7,7 +7,7 @@ import { Detail } from './Detail'
 import type { Timeline } from './fold'
 import { type RowFilter, shown } from './filter'
 import { type Row, type RowKind, live as isLive } from './row'
-import { ROW_HEIGHT, STOP_HEIGHT, RowLine } from './RowLine'
+import { ROOM, ROW_HEIGHT, STOP_HEIGHT, RowLine } from './RowLine'
 
 interface Props {
   timeline: Timeline
@@ -103,7 +103,7 @@ function scales(timeline: Timeline, _version: number): { of(row: Row | undefined
     const length = run.ms ?? Math.max(1000, ...run.below.map((row) => row.offset + (row.ms ?? 0)), lastOffset(run))
     found.set(run.run, Math.max(found.get(run.run) ?? 1, length))
   }
-  return { of: (row) => (row && found.get(row.run)) || 1000 }
+  return { of: (row) => ((row && found.get(row.run)) || 1000) * ROOM }
 }
 
 function lastOffset(row: Row): number {

@@ -220,7 +220,8 @@ function used(fold: Timeline, event: Event): void {
 function settled(fold: Timeline, event: Event): void {
   const call = fold.call(event)
   fold.touch(call, event, { gauges: (event.gauges as Gauge[]) ?? [] })
-  if (!call.usage) {
+  // What was used comes with the call's own event; a call whose process died has none.
+  if (!call.usage && event.status === 'orphaned') {
     const cost = (event.cost as number | null) ?? null
     fold.touch(call, event, { usage: { input: Number(event.tokens ?? 0) }, cost, unknown: cost === null ? 1 : 0, estimated: !!event.estimated })
     addUp(call, call.usage!, cost)
