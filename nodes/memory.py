@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from runtime.node import Config, InjectionLimits, NodeType, Port
+from runtime.node import Config, NodeType, Port
 
 
 class Block(Config):
@@ -18,6 +18,23 @@ class Block(Config):
     """Its text."""
     order: int = 0
     """Blocks are sent by this number, then by name."""
+
+
+class InjectionLimits(Config):
+    """How much memory one model call is sent; the smallest of the limits binds."""
+
+    tokens: int = Field(default=1500, ge=0, le=10_000_000)
+    """Tokens of memory at most, by our own count."""
+    lines: int = Field(default=200, ge=0, le=1_000_000)
+    """Lines of memory at most."""
+    bytes: int = Field(default=25_000, ge=0, le=100_000_000)
+    """Bytes of memory at most, in UTF-8."""
+    half_life_days: float | None = Field(default=None, gt=0)
+    """After so many days an item counts half as much; absent: age does not matter."""
+    min_confidence: float = Field(default=0.6, ge=0, le=1)
+    """The model's own and derived facts below this confidence are not sent."""
+    overflow: Literal["skip", "truncate", "stop"] = "skip"
+    """What happens with an item that does not fit: leave it out, cut it and stop, or stop before it."""
 
 
 class WriteGate(Config):

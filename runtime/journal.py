@@ -7,7 +7,6 @@ run's end, after `FLUSH_AFTER_S`, or when `FLUSH_AT` of them wait.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Sequence
 
 from runtime.clock import Clock
@@ -67,6 +66,8 @@ class Journal:
             for entry in entries:
                 self._on_event(entry)
         except Exception:
+            import logging
+
             logging.getLogger(__name__).exception("a listener of run %s failed", self.run_id)
             self._on_event = None
 

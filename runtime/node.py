@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from runtime.errors import Problem
 from runtime.facts import Fact, Kind, Written
@@ -105,23 +105,6 @@ class NodeResult(msgspec.Struct, frozen=True, gc=False):
     value: Any = None
     directive: Directive | None = None
     turn: tuple[Message, ...] = ()
-
-
-class InjectionLimits(Config):
-    """How much memory one model call is sent; the smallest of the limits binds."""
-
-    tokens: int = Field(default=1500, ge=0, le=10_000_000)
-    """Tokens of memory at most, by our own count."""
-    lines: int = Field(default=200, ge=0, le=1_000_000)
-    """Lines of memory at most."""
-    bytes: int = Field(default=25_000, ge=0, le=100_000_000)
-    """Bytes of memory at most, in UTF-8."""
-    half_life_days: float | None = Field(default=None, gt=0)
-    """After so many days an item counts half as much; absent: age does not matter."""
-    min_confidence: float = Field(default=0.6, ge=0, le=1)
-    """The model's own and derived facts below this confidence are not sent."""
-    overflow: Literal["skip", "truncate", "stop"] = "skip"
-    """What happens with an item that does not fit: leave it out, cut it and stop, or stop before it."""
 
 
 class ReadFacts(Protocol):

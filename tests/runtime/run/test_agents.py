@@ -201,7 +201,7 @@ async def test_a_node_with_a_bug_fails_the_run_and_not_the_record(monkeypatch: p
         name="broken", config=template.config, title="B", category="Text", help="h", icon="i",
         inputs=template.inputs, outputs=template.outputs, run=buggy,
     )  # fmt: skip
-    registry = Registry([], {**{t.name: t for t in installed().all()}, "broken": broken})
+    registry = Registry(list, {**{t.name: t for t in installed().all()}, "broken": broken})
     async with Bench(registry=registry) as bench:
         ran = await bench.run(flow([node("b", "broken", text="x"), node("end", "output")], [("b", "end")]))
     assert ran.outcome.state == "failed"
