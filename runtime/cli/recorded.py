@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from runtime.cli.plain import visible
 from runtime.cli.streams import say
+from runtime.errors import FarthingError
 
 if TYPE_CHECKING:
     from runtime.events import Entry
@@ -38,8 +39,10 @@ def recorded(
 
     try:
         yield hear
-    finally:
-        _write(recording, services)
+    except FarthingError:  # the run could not begin, which is told elsewhere
+        recording.drop()
+        raise
+    _write(recording, services)
 
 
 def _write(recording: Recording, services: Services) -> None:

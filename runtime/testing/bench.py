@@ -1,11 +1,8 @@
-"""For people who test their flows: a scripted model, a virtual clock, `run_flow`, and golden timelines.
-
-Nothing here touches the network, the user's settings or their database.
-"""
+"""A place to run flows in one test: a store, a clock and scripted models of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +11,7 @@ import msgspec
 from runtime.calls import Clients
 from runtime.clock import Clock, VirtualClock
 from runtime.errors import BadInput
-from runtime.events import Entry, Event, encode
+from runtime.events import Entry, Event
 from runtime.messages import LanguageModel, Request
 from runtime.models.scripted import ScriptedModel
 from runtime.providers import Provider
@@ -24,11 +21,10 @@ from runtime.run.services import Services, script_beside
 from runtime.run.start import Outcome, RunRequest, execute
 from runtime.settings import Settings, load_settings
 from runtime.store.opening import open_record
+from runtime.testing.golden import golden
+from runtime.tools.registry import installed_tools
 
 Flow = Path | str | bytes | Mapping[str, Any]
-
-GOLDEN_LEFT_OUT = frozenset({"budget.waiting", "budget.reserved"})
-"""What depends on other runs or on what a model cost before, and so is no part of a golden timeline."""
 
 
 class Ran(NamedTuple):
@@ -68,7 +64,8 @@ class FixedClients(Clients):
 class Bench:
     """A place to run flows in one test: one store, one clock, one scripted model after another.
 
-    `record` null: in memory. `settings` null: no file, no environment.
+    `record` null: in memory. `settings` null: no file, no environment. `tools` are functions that flows can
+    name beside the installed ones.
     """
 
     def __init__(
@@ -78,11 +75,13 @@ class Bench:
         clock: Clock | None = None,
         settings: Settings | None = None,
         registry: Registry | None = None,
+        tools: Sequence[Callable[..., Any]] = (),
     ) -> None:
         self.clock = clock or VirtualClock()
         self.record = record or open_record(None, self.clock)
         self.settings = settings or load_settings({"FARTHING_CONFIG": "/dev/null/none"}, folder=None)
         self._registry = registry
+        self._tools = installed_tools(self.settings.tool_files, tools)
         self._opened = False
 
     async def __aenter__(self) -> Bench:
@@ -110,10 +109,14 @@ class Bench:
         limits: Sequence[str] = (),
         strict: bool = False,
         name: str | None = None,
+        streamed: bool = False,
+        real_tools: bool = False,
     ) -> Ran:
         """Run a flow. `script` is a list of replies for any node, a mapping of lists by node id, or a script
         file's path; absent: the one beside the flow's file, else rehearsal by rule. `strict`: nothing is made
-        up once the script is used up. `name` asks for a model by name, as --model does."""
+        up once the script is used up. `name` asks for a model by name, as --model does. `streamed`: answers
+        are read as they come, as the command and the studio do. `real_tools`: tools that change something
+        run too, as with --real-tools."""
         await self.open()
         raw, path = flow_bytes(flow)
         chosen = model or scripted(script if script is not None else script_beside(path), self.clock, strict)
@@ -123,6 +126,7 @@ class Bench:
             self.clock,
             registry=self._registry,
             clients=FixedClients(self.clock, chosen),
+            tools=self._tools,
         )
         entries: list[Entry] = []
         request = RunRequest(
@@ -134,8 +138,9 @@ class Bench:
             model=name,
             limits=tuple(limits),
             trusted=True,
+            real_tools=real_tools,
         )
-        outcome = await execute(request, services, entries.append)
+        outcome = await execute(request, services, entries.append, _unheard if streamed else None)
         requests = tuple(chosen.requests) if isinstance(chosen, ScriptedModel) else ()
         ordered = sorted(entries, key=lambda entry: entry.seq)
         return Ran(outcome, tuple(entry.event for entry in ordered), requests)
@@ -145,6 +150,10 @@ async def run_flow(flow: Flow, input: Any = None, **how: Any) -> Ran:  # noqa: A
     """Run a flow once in a store of its own; see `Bench.run` for the arguments."""
     async with Bench() as bench:
         return await bench.run(flow, input, **how)
+
+
+def _unheard(_node_id: str, _text: str) -> None:
+    """Nobody reads the pieces; that somebody could is what counts."""
 
 
 def flow_bytes(flow: Flow) -> tuple[bytes, Path | None]:
@@ -168,42 +177,3 @@ def scripted(script: Script | None, clock: Clock, strict: bool = False) -> Scrip
         return ScriptedModel.from_file(Path(script), clock, strict=strict)
     replies = script if isinstance(script, Mapping) else {"*": script}
     return ScriptedModel.playing(replies, clock=clock, strict=strict)
-
-
-def golden(events: Sequence[Event]) -> list[dict[str, Any]]:
-    """Events in the form that two runs of one flow share: canonical order, no times, ids or durations.
-
-    Order is by node (in order of its first event), step and place, since independent nodes may interleave.
-    """
-    place: dict[str | None, int] = {}
-    for event in events:
-        place.setdefault(event.node_id, len(place))
-    kept = [event for event in events if event.__struct_config__.tag not in GOLDEN_LEFT_OUT]
-    rows = sorted(enumerate(kept), key=lambda pair: (_phase(pair[1]), place[pair[1].node_id], pair[0]))
-    return [_row(event) for _, event in rows]
-
-
-def _phase(event: Event) -> int:
-    """What comes before all nodes, the nodes, and what comes after."""
-    tag = str(event.__struct_config__.tag)
-    return 0 if tag in ("session.opened", "run.started") else 2 if tag == "run.finished" else 1
-
-
-_DROPPED = frozenset({"at", "run_id", "v", "ms", "digest", "flow_hash", "request_id", "resets_at"})
-
-
-def _row(event: Event) -> dict[str, Any]:
-    row: dict[str, Any] = _without(msgspec.json.decode(encode(event)))
-    return row
-
-
-def _without(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {
-            key: _without(item)
-            for key, item in value.items()
-            if key not in _DROPPED and item not in (None, [], {})
-        }
-    if isinstance(value, list):
-        return [_without(item) for item in value]
-    return value
