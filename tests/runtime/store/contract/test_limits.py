@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from runtime.events import BudgetChanged
-from runtime.ledger import Counter, CounterKey, Refused
+from runtime.ledger import PERIODS, Counter, CounterKey, Period, Refused
 from runtime.record import LedgerFilter, LimitChange, SessionFilter
 from tests.runtime.store.support import CENT, Scene, dollars, rule
 
@@ -65,12 +65,18 @@ async def test_another_rule_starts_from_what_its_pot_was_charged(scene: Scene) -
         await scene.record.release_call(call.call_id, "run-1", scene.at, [])
 
 
-async def test_a_counter_that_no_rule_of_the_call_reads_still_counts_it(scene: Scene) -> None:
+@pytest.mark.parametrize("period", PERIODS)
+@pytest.mark.parametrize("everyone", [False, True])
+async def test_a_counter_that_no_rule_of_the_call_reads_still_counts_it(
+    scene: Scene, period: Period, everyone: bool
+) -> None:
+    """Rules come and go with the flow; a counter must not miss what its pot was charged meanwhile."""
     await scene.claim()
-    daily, weekly = rule("cap", 1000, pot="p"), rule("cap", 1000, pot="p", period="weekly")
-    await scene.call("k0", weekly, tokens=5)
-    await scene.call("k1", daily, tokens=7)
-    call = await scene.opened("k2", weekly)
+    other = rule("cap", 1000, pot="p", metric="spend", period="daily", unknown_cost="warn")
+    mine = rule("cap", 1000, pot="p", period=period, everyone=everyone)
+    await scene.call("k0", mine, tokens=5)
+    await scene.call("k1", other, tokens=7)
+    call = await scene.opened("k2", mine)
     assert call.counters[0].used == 12
 
 

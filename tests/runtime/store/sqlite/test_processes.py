@@ -65,6 +65,37 @@ async def test_processes_with_fifty_sessions_each_share_one_file(tmp_path: Path,
     await scene.record.close()
 
 
+@pytest.mark.slow
+async def test_runs_lists_and_exports_do_not_lock_each_other_out(tmp_path: Path) -> None:
+    """Twenty runs of two hundred events, a second process, a list read again and again, a long export."""
+    path = tmp_path / "farthing.db"
+    scene = await open_scene(path, SystemClock())
+    other = await start(path, "other", "tell", "5")
+
+    async def run(number: int) -> None:
+        run_id = f"run-{number}"
+        await scene.claim(run_id, f"session-{number % 5}")
+        for step in range(200):
+            await scene.say(run_id, f"n{step}")
+        await scene.finish(run_id)
+
+    running = asyncio.gather(*(run(number) for number in range(20)))
+    exports: list[list[bytes]] = []
+    while not running.done():
+        await scene.record.sessions(SessionFilter())
+        if scene.sessions:
+            exports.append(await scene.record.events_json(scene.sessions["run-0"]))
+        await asyncio.sleep(0.05)
+    await running
+    await output(other)
+    for export in exports:
+        assert [json.loads(body)["seq"] for body in export] == list(range(1, len(export) + 1))
+    lines = await scene.record.sessions(SessionFilter())
+    assert sum(line.events for line in lines) == 5 + 25 * 202
+    await check_laws(scene)
+    await scene.record.close()
+
+
 async def test_processes_that_start_at_once_make_the_schema_once(tmp_path: Path) -> None:
     path = tmp_path / "new" / "farthing.db"
     starting = [await start(path, f"p{number}", "start") for number in range(4)]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path
 
 import pytest
 
 from runtime.clock import VirtualClock
 from runtime.errors import Fenced
-from runtime.record import CallOpened, Record
+from runtime.events import NodeStarted
+from runtime.record import CallIntent, CallOpened, LedgerFilter, Record
 from tests.runtime.store.support import START, Scene, open_scene, rule
 
 
@@ -74,6 +75,29 @@ async def test_verbs_that_fail_leave_their_neighbours_standing(scene: Scene) -> 
     assert [event["seq"] for event in events] == list(range(1, 23))
     said = [event["node_id"] for event in events[2:]]
     assert said == [f"n{number}" for number in range(30) if number % 3]
+
+
+async def test_a_verb_that_fails_half_way_is_taken_back_whole(scene: Scene) -> None:
+    """It has written rows when its own code raises; the others of its transaction stay."""
+    await scene.claim()
+    limit = rule("cap", 1000)
+
+    def fail(*_: object) -> list[NodeStarted]:
+        raise LookupError("no event")
+
+    def broken(key: str) -> Awaitable[object]:
+        intent = CallIntent(run_id="run-1", key=key, model="m", rules=(limit,), at=scene.at)
+        return scene.record.open_call(intent, [scene.event("run-1", "never")], fail)
+
+    answers = await asyncio.gather(
+        scene.say("run-1", "a"), broken("k0"), scene.say("run-1", "b"), broken("k1"), return_exceptions=True
+    )
+    assert [type(answer).__name__ for answer in answers] == ["tuple", "LookupError", "tuple", "LookupError"]
+    assert [event["node_id"] for event in await scene.events()] == [None, None, "a", "b"]
+    assert await scene.record.ledger(LedgerFilter()) == []
+    assert await scene.record.all_counters("real") == []
+    call = await scene.opened("k0", limit)
+    assert call.counters[0].held == 1000
 
 
 async def test_a_database_error_in_a_verb_is_told_and_the_writer_goes_on(scene: Scene) -> None:

@@ -37,6 +37,19 @@ async def sessions(scene: Scene, name: str, count: str) -> None:
     await asyncio.gather(*(one(number) for number in range(int(count))))
 
 
+async def tell(scene: Scene, name: str, count: str) -> None:
+    """Runs that each say two hundred events."""
+
+    async def one(number: int) -> None:
+        run_id = f"{name}-{number}"
+        await scene.claim(run_id, f"session-{number % 5}")
+        for step in range(200):
+            await scene.say(run_id, f"n{step}")
+        await scene.finish(run_id)
+
+    await asyncio.gather(*(one(number) for number in range(int(count))))
+
+
 async def spend(scene: Scene, name: str, count: str) -> None:
     """Runs of one session that each want one call of $0.40 under a cap of $1.00; says how many got it."""
     limit = rule("cap", "1.00", period="session")
@@ -71,7 +84,9 @@ async def hang(scene: Scene, name: str, _: str) -> None:
 
 async def main(path: str, name: str, what: str, argument: str = "") -> None:
     scene = await open_scene(Path(path), SystemClock())
-    await {"start": start, "sessions": sessions, "spend": spend, "hang": hang}[what](scene, name, argument)
+    await {"start": start, "sessions": sessions, "tell": tell, "spend": spend, "hang": hang}[what](
+        scene, name, argument
+    )
     await scene.record.close()
 
 
