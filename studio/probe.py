@@ -62,7 +62,7 @@ async def try_model(services: Services, model: str, user: str) -> Outcome:
         services.record,
         services.settings,
         services.clock,
-        registry=Registry((), {"probe": probe}),
+        registry=Registry(tuple, {"probe": probe}),
         counter=services.gate.counter,
         clients=services.clients,
     )
