@@ -90,6 +90,19 @@ class FactRow(NamedTuple):
     fact: Fact
 
 
+class Document(NamedTuple):
+    """A stored JSON document of a session that holds what people, models and tools wrote.
+
+    `kind`: events, calls, inputs, outputs or turns. `free`: all of it is theirs; else it is a document of
+    ours, in which only some fields are. `place` is the store's own.
+    """
+
+    kind: str
+    place: Any
+    free: bool
+    raw: bytes
+
+
 class Rows(Protocol):
     """The acts. Those that change something happen in the transaction of the verb that calls them."""
 
@@ -212,4 +225,38 @@ class Rows(Protocol):
 
     def put_fact(self, row: FactRow, shelf: Shelf, fact: Fact) -> None:
         """Replace what is stored of this version: its state, validity and count."""
+        ...
+
+    def write_over(self, row: FactRow, shelf: Shelf, fact: Fact) -> None:
+        """Replace what is stored of this version whole, its value too, for an erasure."""
+        ...
+
+    def move_fact(self, row: FactRow, shelf: Shelf, to: Shelf) -> None:
+        """Put a version on another shelf."""
+        ...
+
+    def keys_on(self, shelf: Shelf) -> list[str]:
+        """Every key that has versions on a shelf."""
+        ...
+
+    def shelves_of(self, user_id: str | None, session_uids: Sequence[str]) -> list[Shelf]:
+        """The shelves of a user (null: none) and of these sessions."""
+        ...
+
+    # -- everything that a session holds, for an erasure
+
+    def sessions_of(self, user_id: str) -> list[SessionRow]:
+        """Every session of a user, in both partitions."""
+        ...
+
+    def active_runs(self, session: int) -> list[str]:
+        """The ids of a session's runs that have not ended."""
+        ...
+
+    def documents(self, session: SessionRow, needles: Sequence[bytes]) -> list[Document]:
+        """The documents of a session in which one of these stands."""
+        ...
+
+    def put_document(self, session: SessionRow, document: Document, raw: bytes) -> None:
+        """Write a document over; a timeline's places and numbers stay as they are."""
         ...

@@ -36,7 +36,9 @@ class Waiting:
         """Whether the pulse moved since a waiting call was told to wait. It may be another call's answer
         that is stale, so all get a turn to ask again."""
         oldest = time.monotonic() - FRESH_S
-        if any(pulse < self.pulse and at > oldest for pulse, at in self._answers.values()):
+        fresh = {ticket: (pulse, at) for ticket, (pulse, at) in self._answers.items() if at > oldest}
+        self._answers = fresh
+        if any(pulse < self.pulse for pulse, _ in fresh.values()):
             await asyncio.sleep(0)
             return True
         return False

@@ -40,7 +40,7 @@ from runtime.record import (
 )
 from runtime.store.memory import reads
 from runtime.store.memory.rows import MemoryRows
-from runtime.store.memory.rows_calls import fold
+from runtime.store.memory.rows_counters import fold
 from runtime.store.memory.rows_runs import put_events
 from runtime.store.memory.state import State
 from runtime.store.verbs import calls, facts, limits, runs

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from runtime.store.memory.rows_calls import CallRows, CounterRows
+from runtime.store.memory.rows_calls import CallRows
+from runtime.store.memory.rows_counters import CounterRows
 from runtime.store.memory.rows_runs import FactRows, RunRows
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runtime.clock import Clock
-from runtime.errors import StoreBusy, StoreError
+from runtime.errors import StoreBusy, StoreError, StoreReadOnly
 from runtime.record import Interrupted
 from runtime.store.migrations import check, migrate
 from runtime.store.sqlite import owners
@@ -72,6 +72,11 @@ class SqliteBase:
             with told_as_ours(self.path):
                 self._read = connect(self.path, busy_ms=self._busy_ms, read_only=True)
             self._lock = owners.take(self.path, self._owner)
+            if self._lock is None:
+                raise StoreReadOnly(
+                    f"No lock can be held beside the database {self.path}.",
+                    remedy="Allow writing to its folder, or name another file with --db.",
+                )
             at = self._clock.now()
             await self._do(lambda rows: owners.register(rows, at))
             (self._waiting.pulse,) = self._read.execute("SELECT beats FROM pulse").fetchone()
@@ -181,7 +186,8 @@ class SqliteBase:
                 return True
             if self._writer is not None and time.monotonic() - self._reaped > REAP_S:
                 self._reaped = time.monotonic()
-                await self.reap()
+                with suppress(StoreError):  # the next look may find the file free
+                    await self.reap()
             if self._waiting.pulse != pulse:
                 return True
             if self._writer is None or time.monotonic() >= deadline:

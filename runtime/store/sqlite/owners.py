@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from runtime.record import Interrupted
 from runtime.store.sqlite.rows import SqliteRows
@@ -20,11 +20,11 @@ def lock_file(database: Path, owner: str) -> Path:
 
 
 def take(database: Path, owner: str) -> FileLock | None:
-    """The owner's lock, or None while its process lives."""
+    """The owner's lock, or None while its process lives; a lock that is out of reach is taken for held."""
     lock = FileLock(lock_file(database, owner), mode=0o600, thread_local=False)
     try:
         lock.acquire(blocking=False)
-    except Timeout:
+    except OSError:  # filelock's Timeout is one
         return None
     return lock
 
