@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
 
 from runtime.clock import Clock, SystemClock
 from runtime.record import Record
@@ -23,6 +25,11 @@ def read_settings(db: Path | None, *, folder: Path | None = None) -> Settings:
     from runtime.settings import load_settings
 
     return load_settings(os.environ, folder=folder, db=db)
+
+
+def with_tools(settings: Settings, files: Sequence[Path]) -> Settings:
+    """The settings with the files of `--tools` beside the user's own."""
+    return msgspec.structs.replace(settings, tool_files=(*settings.tool_files, *files)) if files else settings
 
 
 @asynccontextmanager

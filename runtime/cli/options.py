@@ -24,6 +24,18 @@ def database(function: F) -> F:
     )(function)
 
 
+def tools(function: F) -> F:
+    """`--tools`, handed on as `tool_files`."""
+    return click.option(
+        "--tools",
+        "tool_files",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        metavar="FILE.py",
+        help="Functions that the flow's tool nodes may name; repeatable.",
+    )(function)
+
+
 def rehearsal(function: F) -> F:
     """`--rehearsal`, handed on as `partition`."""
     return click.option(

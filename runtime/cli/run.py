@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import click
 
 from runtime.cli import files, options
+from runtime.cli.batch import Asked, refuse_others, run_batch
 from runtime.cli.live import Live
-from runtime.cli.opening import opened, read_settings
+from runtime.cli.opening import opened, read_settings, with_tools
 from runtime.cli.recorded import recorded
 from runtime.cli.run_input import Given, gather
 from runtime.cli.run_result import failed_json, outcome_json, show_end, show_outputs
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         "farthing run example:summarise < report.txt",
         "farthing run flow.json --input question.json --limit spend=0.05 --json",
         "farthing run flow.json --set topic=tides --set words=200 --model openai:gpt-4.1-mini",
+        "farthing run flow.json --batch questions.jsonl --out answers.jsonl --limit spend=2.00",
     )
 )
 @click.argument("flow")
@@ -66,6 +68,19 @@ if TYPE_CHECKING:
     metavar="NAME.script.json",
     help="Keep what the models answer as a script that plays it again.",
 )
+@options.tools
+@click.option(
+    "--batch", metavar="FILE", help="Run on each line of a .jsonl or .csv file, or of - (JSON lines)."
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="With --batch: keep the results here; begun again, it goes on where it ended.",
+)
+@click.option(
+    "--concurrency", default=8, show_default=True, metavar="N", help="With --batch: runs at the same time."
+)
 @options.as_json
 @options.database
 @click.pass_context
@@ -82,6 +97,10 @@ def command(
     allow: str | None,
     real_tools: bool,
     record_to: Path | None,
+    tool_files: tuple[Path, ...],
+    batch: str | None,
+    out: Path | None,
+    concurrency: int,
     as_json: bool,
     db: Path | None,
 ) -> None:
@@ -92,7 +111,8 @@ def command(
     """
     try:
         file = files.read_flow(flow)
-        given = gather(Given(text, input_file, sets))
+        refuse_others(batch, out, record_to, (text, input_file, sets))
+        given = gather(Given(text, input_file, sets)) if batch is None else None
         from runtime.run.start import RunRequest
 
         request = RunRequest(
@@ -108,7 +128,9 @@ def command(
             script=file.script,
             trusted=file.example,
         )
-        settings = read_settings(db, folder=file.path.parent)
+        settings = with_tools(read_settings(db, folder=file.path.parent), tool_files)
+        if batch is not None:
+            ctx.exit(run_batch(request, Asked(batch, out, concurrency), settings, _on_signals))
         live = Live(new_session=session is None, quiet=as_json)
         outcome = asyncio.run(_run(request, settings, live, record_to))
     except FarthingError as error:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from runtime.cli import options
 from runtime.cli.failure import USAGE, problem_lines
 from runtime.cli.files import read_flow
+from runtime.cli.opening import read_settings, with_tools
 from runtime.cli.plain import one_line
 from runtime.cli.streams import coloured, paint, result_json, write
 from runtime.errors import BadFlow, FarthingError, Problem
+
+if TYPE_CHECKING:
+    from runtime.tools.registry import ToolRegistry
 
 
 class Checked(NamedTuple):
@@ -39,15 +44,16 @@ class Checked(NamedTuple):
     )
 )
 @click.argument("flows", nargs=-1, required=True, metavar="FLOW...")
+@options.tools
 @options.as_json
 @click.pass_context
-def command(ctx: click.Context, flows: tuple[str, ...], as_json: bool) -> None:
+def command(ctx: click.Context, flows: tuple[str, ...], tool_files: tuple[Path, ...], as_json: bool) -> None:
     """Check each FLOW whole, without running anything.
 
     Every problem is told with its node, its place in the file and what to do. What a flow needs beyond
     the usual is listed with the hash that `run --allow` takes. Exit code 2 if any flow has an error.
     """
-    checked = [check(given) for given in flows]
+    checked = [check(given, tool_files) for given in flows]
     if as_json:
         result_json({"format": "farthing.validate/1", "flows": [_json(each) for each in checked]})
     else:
@@ -57,8 +63,9 @@ def command(ctx: click.Context, flows: tuple[str, ...], as_json: bool) -> None:
     ctx.exit(USAGE if any(each.errors for each in checked) else 0)
 
 
-def check(given: str) -> Checked:
-    """Everything that is wrong with one flow; what it needs."""
+def check(given: str, tool_files: tuple[Path, ...] = ()) -> Checked:
+    """Everything that is wrong with one flow, given these tools beside the installed ones and those of the
+    settings; what it needs."""
     from runtime.plan import compile_flow
     from runtime.registry import installed
     from runtime.spec import load_flow
@@ -67,7 +74,7 @@ def check(given: str) -> Checked:
     try:
         file = read_flow(given)
         loaded = load_flow(file.raw, name=given)
-        plan = compile_flow(loaded, installed())
+        plan = compile_flow(loaded, installed(), lambda: _tools(tool_files), file.path.resolve().parent)
     except BadFlow as error:
         return Checked(given, None, None, None, (), None, error.problems)
     except FarthingError as error:
@@ -75,6 +82,13 @@ def check(given: str) -> Checked:
         return Checked(given, None, None, None, (), None, (problem,))
     allow = needs_hash(plan.needs) if plan.needs else None
     return Checked(given, plan.flow_id, plan.name, plan.hash, say_needs(plan.needs), allow, plan.warnings)
+
+
+def _tools(files: tuple[Path, ...]) -> ToolRegistry:
+    """The tools that a flow can name when it is run; asked for only where one does."""
+    from runtime.tools.registry import installed_tools
+
+    return installed_tools(with_tools(read_settings(None), files).tool_files)
 
 
 def _json(checked: Checked) -> dict[str, Any]:
