@@ -1,0 +1,123 @@
+"""The OpenAPI document: it is sound, names every route, and whatever it allows gets a proper answer."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from studio.api.route import BASE
+from studio.api.table import endpoints
+from tests.studio.live import A, Live
+
+TABLE = endpoints()
+
+
+@pytest.fixture(scope="module")
+def document(live: Live) -> dict[str, Any]:
+    found: dict[str, Any] = live.request("GET", f"{A}/openapi.json", token=live.token("me", "viewer")).json
+    return found
+
+
+def test_document_names_every_route_and_nothing_else(document: dict[str, Any]) -> None:
+    written = {(m.upper(), path) for path, item in document["paths"].items() for m in item}
+    known = {(e.method, BASE + re.sub(r":path\}", "}", e.path)) for e in TABLE}
+    assert written == known
+
+
+def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
+    found: list[str] = []
+
+    def walk(value: Any) -> None:
+        if isinstance(value, dict):
+            found.extend([value["$ref"]] if isinstance(value.get("$ref"), str) else [])
+            for item in value.values():
+                walk(item)
+        elif isinstance(value, list):
+            for item in value:
+                walk(item)
+
+    walk(document)
+    names = {ref.removeprefix("#/components/schemas/") for ref in found}
+    assert names and names <= set(document["components"]["schemas"])
+
+
+def test_every_operation_is_told(document: dict[str, Any]) -> None:
+    ids = []
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            assert operation["summary"].endswith((".", "`)")), (path, method)
+            assert set(re.findall(r"\{(\w+)\}", path)) == {
+                p["name"] for p in operation["parameters"] if p["in"] == "path"
+            }
+            ids.append(operation["operationId"])
+            if operation.get("security") != []:
+                assert {"401", "403"} <= set(operation["responses"])
+    assert len(ids) == len(set(ids))
+
+
+def test_answers_have_the_shape_that_is_written(live: Live, document: dict[str, Any]) -> None:
+    """Every plain read, against its schema."""
+    from runtime.schema_check import Schema
+
+    token = live.token("me", "operator")
+    started = live.request("POST", f"{A}/runs", {"path": "talk.json", "input": "Hi"}, token=token).json
+    live.wait(token, started["run_id"])
+    parts = {
+        "name": "support",
+        "path": "talk.json",
+        "run_id": started["run_id"],
+        "uid": started["session_uid"],
+    }
+    for endpoint in TABLE:
+        if endpoint.method != "GET" or "versions" in endpoint.path:
+            continue
+        path = re.sub(r"\{(\w+)(:path)?\}", lambda found: parts[found[1]], endpoint.path)
+        answer = live.request("GET", A + path + "?rehearsal=1", token=token)
+        assert answer.status == 200, (path, answer)
+        operation = document["paths"][BASE + re.sub(r":path\}", "}", endpoint.path)]["get"]
+        shape = operation["responses"]["200"]["content"]["application/json"]["schema"]
+        shape = {**shape, "$defs": document["components"]["schemas"]}
+        Schema(_local(shape)).require(answer.json)
+
+
+def _local(value: Any) -> Any:
+    """References as the checker takes them."""
+    if isinstance(value, dict):
+        return {key: _local(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_local(item) for item in value]
+    return value.replace("#/components/schemas/", "#/$defs/") if isinstance(value, str) else value
+
+
+@pytest.mark.slow
+def test_whatever_is_sent_gets_a_proper_answer(live: Live, document: dict[str, Any]) -> None:
+    """Requests made up from the document, sound ones and broken ones: never a fault of the server, always an
+    error of the one form, always JSON where JSON is promised."""
+    schemathesis = pytest.importorskip("schemathesis", reason="the fuzzer is not installed")
+    from hypothesis import HealthCheck, given, settings
+
+    schema = schemathesis.openapi.from_dict(document)
+    schema.config.update(base_url=f"http://127.0.0.1:{live.port}")
+    headers = {"Authorization": f"Bearer {live.token('fuzz', 'operator')}"}
+    checked = []
+    for operation in schema.get_all_operations():
+        found = operation.ok()
+        if found.path.endswith(("/auth/logout", "/models/key", "/models/test")):
+            continue
+
+        @given(case=found.as_strategy())
+        @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+        def check(case: Any) -> None:
+            response = case.call(headers=headers, timeout=20)
+            assert response.status_code < 500, response.text
+            if response.status_code >= 400:
+                assert set(response.json()["error"]) >= {"code", "message", "node_id", "hint"}
+            elif response.status_code != 204:
+                kind = response.headers["content-type"][0]
+                assert kind.startswith(("application/json", "text/event-stream"))
+
+        check()
+        checked.append(found.label)
+    assert len(checked) > 25
