@@ -18,9 +18,10 @@ _OTHERS = re.compile(
     r"neighbou?rs?|flatmates?|roommates?|clients?|customers?)\b",
     re.IGNORECASE,
 )
-_PAST = re.compile(
+_MORE = re.compile(
     r"\b(?:was|were|did|had|before|previous(?:ly)?|used to|former(?:ly)?|histor\w+|original(?:ly)?|ever|"
-    r"chang(?:e|ed|es)|over time|how long|since|earlier|past|last|ago)\b|以前|之前|曾经|原来|过去",
+    r"chang(?:e|ed|es)|over time|how (?:long|many|often)|since|earlier|past|last|ago|all|both|every|list)\b|"
+    r"以前|之前|曾经|原来|过去|所有|全部",
     re.IGNORECASE,
 )
 _UNREAL = re.compile(
@@ -74,6 +75,6 @@ def tells_change(text: str) -> bool:
     return _CHANGE.search(text) is not None
 
 
-def asks_past(query: str) -> bool:
-    """Whether the query wants what was, so that nothing superseded may be left out."""
-    return _PAST.search(query) is not None
+def wants_more(query: str) -> bool:
+    """Whether the query wants more than what holds now: what was, or all there is."""
+    return _MORE.search(query) is not None

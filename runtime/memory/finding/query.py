@@ -1,4 +1,4 @@
-"""What a query asks for: its terms, who it is about, whether it wants what was."""
+"""What a query asks for: its terms, who it is about, whether it wants more than what holds now."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Query:
     terms: tuple[str, ...]
     names: frozenset[str]
     first_person: bool
-    asks_past: bool
+    wants_more: bool
 
 
 def read(text: str, tokens: Tokens) -> Query:
@@ -29,5 +29,5 @@ def read(text: str, tokens: Tokens) -> Query:
         tuple(dict.fromkeys(tokens.terms(text))),
         frozenset(tokens.terms(capitals)),
         cues.is_first_person(text),
-        cues.asks_past(text),
+        cues.wants_more(text),
     )

@@ -10,10 +10,12 @@ from runtime.memory.finding.config import FindingConfig
 
 def with_neighbours(lexical: Array, columns: Columns, config: FindingConfig) -> Array:
     """Lexical scores of all rows, with shares of those of the turns before and after."""
+    near: Array = lexical.copy()
+    found = np.flatnonzero(lexical)
     # A long neighbour matches something of nearly every query: it passes on less.
-    passed = lexical * columns["factor"]
-    near: Array = lexical + config.previous_share * passed[columns["before"]]
-    near += config.next_share * passed[columns["after"]]
+    passed = lexical[found] * columns["factor"][found]
+    near[columns["after"][found]] += np.float32(config.previous_share) * passed
+    near[columns["before"][found]] += np.float32(config.next_share) * passed
     near[0] = 0
     return near
 

@@ -31,8 +31,9 @@ def standing(
     rows: Sequence[int], starts: Array, query: Query, statements: Statements, config: FindingConfig
 ) -> Standing:
     """Sort the statements among `rows` by subject and attribute; the last that tells of a change replaces
-    earlier ones. Questions about what was replace nothing. Statements of other subjects are never looked
-    at."""
+    earlier ones. A query for more than what holds now replaces nothing. Statements of other subjects than the
+    query's are never looked at.
+    """
     asked_topic = best(statements.votes(set(query.terms) - query.names), config.topic_floor)
     groups: dict[tuple[frozenset[str], str], list[int]] = {}
     asked: list[int] = []
@@ -47,7 +48,7 @@ def standing(
         groups.setdefault((subject, topic), []).append(row)
         if topic == asked_topic:
             asked.append(row)
-    if query.asks_past:
+    if query.wants_more:
         return Standing({}, frozenset(asked))
     replaced: dict[int, int] = {}
     for (_, topic), group in groups.items():

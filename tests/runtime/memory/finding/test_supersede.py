@@ -10,8 +10,6 @@ from runtime.memory.finding.config import FindingConfig
 from runtime.memory.finding.items import Item
 from tests.runtime.memory.finding.build import LATER, day, ids, index_of, item
 
-PAST = "Where did Marta live before Ghent?"
-
 
 def told(*texts: str) -> list[Item]:
     return [item(str(number), text, 10 * number) for number, text in enumerate(texts)]
@@ -59,6 +57,8 @@ def test_recall_shows_only_the_last_of_an_attribute(texts: list[str], query: str
         (["Marta plays chess.", "Marta took up fencing."], "What does Marta do in her free time?"),
         (["Marta lives in Oslo.", "Marta moved to Ghent in spring."], "Where did Marta live before?"),
         (["Marta lives in Oslo.", "Marta moved to Ghent in spring."], "Who lives in Scandinavia?"),
+        (["My meeting is on Monday.", "My meeting moved to Friday."], "List all my meetings."),
+        (["My meeting with Ines is on Monday.", "My meeting moved to Friday."], "When do I meet Ines?"),
     ],
 )
 def test_recall_leaves_what_is_not_replaced(texts: list[str], query: str) -> None:
