@@ -12,6 +12,8 @@ from runtime.errors import ToolFailure
 CHARACTERS_A_TOKEN = 16
 """No tokenizer makes fewer tokens of a text than one for so many characters; what is beyond is not even
 counted."""
+BYTES_A_CHARACTER = 4
+"""At most; and a token has at least one byte, so a text that is short enough need not be counted."""
 CLOSE = 0.98
 """How close to the limit a cut comes before it is good enough."""
 
@@ -55,7 +57,7 @@ def text_of(value: Any) -> str:
 def cut(value: Any, limit: int, count: Callable[[str], int]) -> Cut:
     """The value, or so much of its text as has `limit` tokens, with a mark that says how much is missing."""
     text = text_of(value)
-    if len(text) <= limit:  # a token has at least one character
+    if len(text) * BYTES_A_CHARACTER <= limit:
         return Cut(value, truncated=False)
     head = text[: limit * CHARACTERS_A_TOKEN]
     if len(head) == len(text) and count(text) <= limit:
