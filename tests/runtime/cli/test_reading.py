@@ -163,6 +163,7 @@ def test_spend_sums_are_the_same_however_they_are_grouped(by: str, ran: Farthing
     assert found["total"]["unknown_cost"] == 1
 
 
+@pytest.mark.promise("LED-9")
 def test_spend_is_what_the_budget_counts(ran: Farthing) -> None:
     spent = ran("spend", "--rehearsal", "--by", "user", "--json").json["lines"]
     shown = ran("budget", "show", "--rehearsal", "--json").json
@@ -170,6 +171,7 @@ def test_spend_is_what_the_budget_counts(ran: Farthing) -> None:
     assert {line["user"]: line["cost"] or "0" for line in spent} == used == {"ada": "0.03", "bob": "0"}
 
 
+@pytest.mark.promise("BUD-13")
 def test_spend_says_at_least_and_never_zero_for_unknown(ran: Farthing) -> None:
     table = ran("spend", "--rehearsal", "--by", "user").out.splitlines()
     assert table[1].startswith("ada") and table[1].endswith("$0.03")
@@ -183,6 +185,7 @@ def test_spend_hides_rehearsals_and_says_how_many_calls(ran: Farthing) -> None:
     assert "3 rehearsal calls hidden" in said.err
 
 
+@pytest.mark.promise("LED-9")
 def test_spend_rows_sum_to_the_sums(ran: Farthing) -> None:
     rows = ran("spend", "--rehearsal", "--rows", "--json").json
     settled = [row for row in rows if row["kind"] == "settle"]
@@ -276,6 +279,7 @@ def test_budget_show_of_a_flow_file_needs_no_run(farthing: Farthing, write_flow:
     assert (shown["budget"], shown["limit"], shown["flow_id"]) == ("daily", "0.5", "flow-1")
 
 
+@pytest.mark.promise("BUD-17")
 def test_budget_raise_lets_the_next_step_go_on_and_is_a_row(
     farthing: Farthing, write_flow: Write, folder: Path
 ) -> None:

@@ -138,6 +138,7 @@ def test_timeline_orphan_says_that_it_was_charged_at_the_estimate() -> None:
     assert (row.estimated, row.cost, "estimate" in row.text) == (True, 9, True)
 
 
+@pytest.mark.promise("EVT-4")
 def test_timeline_unknown_types_are_shown_raw() -> None:
     body = {"type": "future.thing", "at": "2026-03-02T09:30:00Z", "run_id": RUN, "node_id": None, "size": 3}
     rows = fold([*numbered(started()), (4, ev.Unknown("future.thing", body))])

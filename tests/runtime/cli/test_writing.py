@@ -65,6 +65,7 @@ def test_new_in_a_folder_that_is_not_there_is_refused(farthing: Farthing) -> Non
 # -- validate
 
 
+@pytest.mark.promise("FLO-3")
 def test_validate_tells_every_problem_with_node_place_and_remedy(farthing: Farthing, folder: Path) -> None:
     document = flow(max_iterations=0, colour="red")
     document["nodes"].append({"id": "x", "type": "agnt"})
@@ -111,6 +112,7 @@ def test_validate_prints_what_a_flow_needs_and_the_hash(farthing: Farthing, fold
 # -- schema and nodes
 
 
+@pytest.mark.promise("FLO-1")
 def test_schema_is_sound_and_takes_the_flows_that_there_are(farthing: Farthing) -> None:
     schema = farthing("schema").json
     assert schema == json.loads(json.dumps(flow_schema(installed().all())))
@@ -121,6 +123,7 @@ def test_schema_is_sound_and_takes_the_flows_that_there_are(farthing: Farthing) 
             jsonschema_rs.validate(schema, json.loads(path.read_text("utf-8")))
 
 
+@pytest.mark.promise("FLO-4")
 @pytest.mark.parametrize("change", ["type", "field", "shape"])
 def test_schema_refuses_what_no_flow_may_have(change: str) -> None:
     document = flow()

@@ -25,6 +25,7 @@ COUNTED = json.loads(Path(__file__).with_name("counted_by_o200k.json").read_text
 """Texts with their tokens in OpenAI's o200k vocabulary."""
 
 
+@pytest.mark.promise("MOD-6")
 @pytest.mark.golden
 @pytest.mark.parametrize("row", COUNTED, ids=[row["kind"] for row in COUNTED])
 def test_counter_is_within_a_fifth_of_a_real_vocabulary(row: dict[str, Any]) -> None:
@@ -62,6 +63,7 @@ def test_counter_counts_messages_calls_tools_and_schema() -> None:
     assert counter.message("p:m", thought) > counter.message("p:m", Message("assistant", "x")) + 5
 
 
+@pytest.mark.promise("MOD-6")
 def test_counter_learns_the_ratio_of_a_model() -> None:
     counter = HeuristicCounter()
     request = asked(Message("user", "a word or two " * 100))

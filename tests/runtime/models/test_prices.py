@@ -61,6 +61,7 @@ def test_prices_are_rounded_up_to_the_nano_dollar() -> None:
 PARTS = st.integers(0, 10**9)
 
 
+@pytest.mark.promise("LED-6")
 @given(st.tuples(PARTS, PARTS, PARTS, PARTS), st.tuples(*[st.integers(0, 10**12)] * 4))
 def test_prices_are_the_exact_sum_rounded_up(parts: tuple[int, ...], unit: tuple[int, ...]) -> None:
     fresh, cached, written, output = parts
@@ -78,6 +79,7 @@ def test_prices_follow_the_tier_of_the_whole_input() -> None:
     assert cost_of(Usage(input=200_001), quote).cost == parse_money("0.400002")
 
 
+@pytest.mark.promise("LED-7")
 def test_prices_are_unknown_where_nobody_knows_them() -> None:
     assert cost_of(Usage(10), None) is UNKNOWN
     assert Priced(None, "unknown", None) == UNKNOWN
@@ -91,6 +93,7 @@ def test_prices_of_local_providers_are_zero(name: str) -> None:
     assert (priced.cost, priced.source) == (0, "local")
 
 
+@pytest.mark.promise("LED-7")
 def test_prices_of_the_user_go_before_public_and_free_ones() -> None:
     own = {"gpt-4.1-mini": Price(input=7, output=7)}
     for free in (False, True):
@@ -139,6 +142,7 @@ def test_prices_keep_what_a_ledger_row_needs() -> None:
     assert priced == Priced(5, "genai-prices", row)
 
 
+@pytest.mark.promise("LED-7")
 @pytest.mark.parametrize(
     ("quote", "reported", "priced"),
     [

@@ -108,6 +108,7 @@ STYLES: dict[str, tuple[Any, Usage | None]] = {
 }  # fmt: skip
 
 
+@pytest.mark.promise("LED-5")
 @pytest.mark.parametrize("style", STYLES)
 def test_usage_is_the_same_five_numbers_in_every_style(style: str) -> None:
     raw, usage = STYLES[style]

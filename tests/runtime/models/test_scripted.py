@@ -38,6 +38,7 @@ def playing(
     return ScriptedModel.playing(nodes, clock=VirtualClock(), strict=strict)
 
 
+@pytest.mark.promise("MOD-5")
 async def test_scripted_uses_each_reply_once_in_order() -> None:
     model = playing({"text": "one"}, {"text": "two"})
     assert [(await model.complete(asked())).text for _ in range(2)] == ["one", "two"]
@@ -77,6 +78,7 @@ async def test_scripted_strict_says_what_is_missing() -> None:
     assert "'helper'" in found.message and "Hello?" in found.message and "main" in found.message
 
 
+@pytest.mark.promise("MOD-5")
 async def test_scripted_rehearses_when_the_script_is_used_up() -> None:
     model = playing({"text": "one"}, strict=False)
     await model.complete(asked())

@@ -27,6 +27,7 @@ async def test_each_memory_tool_call_leads_to_another_step() -> None:
     ]
 
 
+@pytest.mark.promise("RUN-4")
 async def test_max_iterations_is_an_error_that_names_it() -> None:
     again = [calls("memory_read", {}) for _ in range(5)]
     ran = await run_flow(agent_flow(agent={"max_iterations": 3}, memory={}), "x", script=again, strict=True)
@@ -61,6 +62,7 @@ async def test_broken_tool_arguments_become_a_result_and_the_session_goes_on(arg
         assert (await bench.run(document, "y", script=[says("fine")], strict=True)).text == "fine"
 
 
+@pytest.mark.promise("RUN-7")
 async def test_an_unknown_tool_and_two_calls_with_one_id() -> None:
     twice = says("", tool_calls=[{"name": "fly", "arguments": {}}, {"name": "memory_read", "arguments": {}}])
     ran = await run_flow(agent_flow(memory={}), "x", script=[twice, says("ok")], strict=True)

@@ -30,6 +30,7 @@ RUNS: dict[str, tuple[int, list[list[int]], list[Step]]] = {
 }
 
 
+@pytest.mark.promise("BUD-2")
 @pytest.mark.golden
 @pytest.mark.parametrize("name", RUNS)
 async def test_budget_runs_decide_as_the_text_says(name: str) -> None:
@@ -53,6 +54,7 @@ async def test_budget_runs_decide_as_the_text_says(name: str) -> None:
             assert gauge.held == 0
 
 
+@pytest.mark.promise("BUD-1")
 async def test_exceeded_says_which_budget_the_numbers_the_reset_and_the_field() -> None:
     document = agent_flow(budgets=[{"metric": "spend", "period": "daily", "limit": "0.50", "name": "purse"}])
     async with Bench() as bench:
@@ -71,6 +73,7 @@ async def test_exceeded_says_which_budget_the_numbers_the_reset_and_the_field() 
     assert (error.gauge.used, error.gauge.limit) == (600_000_000, 500_000_000)
 
 
+@pytest.mark.promise("BUD-8")
 async def test_concurrent_runs_never_overspend_by_more_than_one_call() -> None:
     document = agent_flow(budgets=[{"metric": "spend", "period": "session", "limit": "1.00"}])
     reply = says("x", cost="0.40", latency_s=0.2)
@@ -88,6 +91,7 @@ async def test_concurrent_runs_never_overspend_by_more_than_one_call() -> None:
     assert (gauge.used, gauge.held) == (1_200_000_000, 0)
 
 
+@pytest.mark.promise("BUD-8")
 async def test_first_calls_of_a_new_user_cannot_bypass_the_cap() -> None:
     document = agent_flow(budgets=[{"metric": "spend", "period": "lifetime", "limit": "0.50"}])
     async with Bench() as bench:
@@ -100,6 +104,7 @@ async def test_first_calls_of_a_new_user_cannot_bypass_the_cap() -> None:
     assert gauge.used == 300_000_000 * sum(len(ran.requests) for ran in made)
 
 
+@pytest.mark.promise("LED-5")
 @pytest.mark.parametrize("cached", [{"cached": 9000, "reasoning": 800}, {"cached": 9000}])
 async def test_cached_and_reasoning_tokens_are_counted_once(cached: dict[str, int]) -> None:
     usage = {"input": 10_000, "output": 1_000, **cached}
@@ -113,6 +118,7 @@ async def test_cached_and_reasoning_tokens_are_counted_once(cached: dict[str, in
             assert len(second.requests) == allowed
 
 
+@pytest.mark.promise("BUD-6")
 async def test_a_call_belongs_to_the_day_in_which_it_was_reserved() -> None:
     from datetime import UTC, datetime
 
@@ -137,6 +143,7 @@ async def test_a_call_belongs_to_the_day_in_which_it_was_reserved() -> None:
         assert len((await bench.run(document, "c", script=[says("y")])).requests) == 1
 
 
+@pytest.mark.promise("BUD-7")
 async def test_the_narrowest_exceeded_budget_is_named() -> None:
     document = agent_flow(
         budgets=[
@@ -150,6 +157,7 @@ async def test_the_narrowest_exceeded_budget_is_named() -> None:
     assert "'day'" in ran.of("agent.error")[0].message
 
 
+@pytest.mark.promise("BUD-15")
 async def test_limits_on_the_command_line_govern_besides_the_flow() -> None:
     ran = await run_flow(
         agent_flow(memory={}),
@@ -163,6 +171,7 @@ async def test_limits_on_the_command_line_govern_besides_the_flow() -> None:
     assert "--limit tokens" in ran.of("agent.error")[0].remedy
 
 
+@pytest.mark.promise("BUD-11")
 async def test_strict_refuses_a_call_that_would_not_fit() -> None:
     budget: dict[str, Any] = {"metric": "tokens", "period": "session", "limit": 1000, "strict": True}
     document = agent_flow(agent={"max_output_tokens": 2000}, budgets=[budget])

@@ -107,6 +107,7 @@ async def test_a_circle_that_is_never_left_ends_at_its_bound() -> None:
     assert len([event for event in ran.of("node.started") if event.node_id == "grow"]) == 26
 
 
+@pytest.mark.promise("FLO-4")
 async def test_a_circle_without_a_router_is_refused() -> None:
     document = flow([node("a", "template", text="x"), node("b", "output")], [("a", "b"), ("b", "a")])
     with pytest.raises(BadFlow) as found:
@@ -145,6 +146,7 @@ async def test_no_branch_and_no_default_is_an_error() -> None:
     assert ran.outcome.error.code == "router.no_branch"
 
 
+@pytest.mark.promise("RUN-1")
 async def test_independent_nodes_run_at_the_same_time() -> None:
     document = flow(
         [node("start", "input"), node("a", "agent"), node("b", "agent"), node("end", "output")],
@@ -157,6 +159,7 @@ async def test_independent_nodes_run_at_the_same_time() -> None:
     assert (times[1] - times[0]).total_seconds() == pytest.approx(5)
 
 
+@pytest.mark.promise("RUN-2")
 async def test_after_a_failure_siblings_finish_and_nothing_new_starts() -> None:
     document = flow(
         [

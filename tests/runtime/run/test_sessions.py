@@ -14,6 +14,7 @@ def sent(ran: Ran) -> str:
     return "\n".join(message.wire.decode() for request in ran.requests for message in request.messages)
 
 
+@pytest.mark.promise("EVT-5")
 async def test_equal_session_names_share_nothing_between_flows_and_users() -> None:
     first, second = agent_flow(memory={}, name="F"), agent_flow(memory={}, name="G")
     async with Bench() as bench:
@@ -53,6 +54,7 @@ async def test_facts_of_user_scope_follow_the_user_and_timelines_do_not() -> Non
         assert "heron" not in sent(stranger)
 
 
+@pytest.mark.promise("MEM-4")
 async def test_the_scopes_never_see_each_other() -> None:
     async with Bench() as bench:
         user = agent_flow(memory={"scope": "user"})
@@ -75,6 +77,7 @@ async def test_facts_are_sent_in_every_context_mode() -> None:
             assert ("first" in sent(ran)) == (mode["mode"] == "full")
 
 
+@pytest.mark.promise("RUN-5")
 async def test_only_completed_turns_are_history() -> None:
     document = agent_flow(budgets=[{"metric": "spend", "period": "daily", "limit": "1"}])
     async with Bench() as bench:
@@ -87,6 +90,7 @@ async def test_only_completed_turns_are_history() -> None:
         assert stopped.outcome.exit_code == 3
 
 
+@pytest.mark.promise("MEM-3")
 async def test_writing_null_keeps_the_key_and_writing_again_replaces_kind_and_value() -> None:
     document = agent_flow(memory={})
     script = [
@@ -105,6 +109,7 @@ async def test_writing_null_keeps_the_key_and_writing_again_replaces_kind_and_va
     assert ran.of("tool.response")[-1].result == {"facts": {"k": None}, "absent": ["other"]}
 
 
+@pytest.mark.promise("MEM-8")
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
@@ -127,6 +132,7 @@ async def test_the_gate_refuses_with_an_event_and_without_the_value(arguments: o
     assert ran.text == "x"
 
 
+@pytest.mark.promise("MEM-5")
 async def test_what_does_not_fit_is_skipped_and_reported() -> None:
     document = agent_flow(memory={"injection": {"tokens": 120}})
     async with Bench() as bench:
@@ -146,6 +152,7 @@ async def test_what_does_not_fit_is_skipped_and_reported() -> None:
     assert facts.tokens <= 120
 
 
+@pytest.mark.promise("RUN-11")
 async def test_a_user_is_asked_for_where_one_is_needed() -> None:
     for document in (
         agent_flow(memory={"scope": "user"}),

@@ -13,6 +13,7 @@ from runtime.usage import Usage
 from tests.runtime.store.support import CENT, Scene, dollars, rule
 
 
+@pytest.mark.promise("BUD-9")
 async def test_the_first_call_of_a_model_holds_all_that_is_left(scene: Scene) -> None:
     await scene.claim()
     daily, weekly = rule("daily", 100), rule("weekly", "0.50", period="weekly")
@@ -27,6 +28,7 @@ async def test_the_first_call_of_a_model_holds_all_that_is_left(scene: Scene) ->
     assert second.counters == (Counter(12, 12), Counter(3 * CENT, 3 * CENT))
 
 
+@pytest.mark.promise("EVT-3")
 async def test_events_stand_in_order_around_the_decision(scene: Scene) -> None:
     await scene.claim()
     before = [scene.event("run-1", "before")]
@@ -47,6 +49,7 @@ async def test_a_refused_call_says_so_and_is_not_made(scene: Scene) -> None:
     assert await scene.record.ledger(LedgerFilter()) == []
 
 
+@pytest.mark.promise("BUD-4")
 async def test_a_call_that_crosses_the_limit_counts_and_the_next_is_refused(scene: Scene) -> None:
     await scene.claim()
     daily = rule("daily", 100)
@@ -57,6 +60,7 @@ async def test_a_call_that_crosses_the_limit_counts_and_the_next_is_refused(scen
     assert held.counters == (Counter(115, 0),)
 
 
+@pytest.mark.promise("BUD-7")
 async def test_the_error_names_the_narrowest_budget(scene: Scene) -> None:
     await scene.claim()
     life, day = rule("life", 10, period="lifetime"), rule("day", 10)
@@ -150,6 +154,7 @@ async def test_a_released_call_used_nothing(scene: Scene) -> None:
     assert await scene.record.model_past("real", "m") == ModelPast()
 
 
+@pytest.mark.promise("LED-4")
 async def test_usage_of_a_call_that_was_settled_at_its_estimate_corrects_it(scene: Scene) -> None:
     await scene.claim()
     daily, spend = rule("daily", 10_000), rule("spend", "1", period="lifetime")
@@ -171,6 +176,7 @@ async def test_usage_of_a_call_that_was_settled_at_its_estimate_corrects_it(scen
     assert (await scene.events())[-1]["status"] == "corrected"
 
 
+@pytest.mark.promise("LED-1")
 async def test_a_late_smaller_figure_lets_no_total_fall(scene: Scene) -> None:
     await scene.claim()
     daily = rule("daily", 10_000)
@@ -247,6 +253,7 @@ async def test_model_past_is_of_the_last_twenty_of_a_partition(scene: Scene) -> 
     assert await scene.record.model_past("real", "other") == ModelPast()
 
 
+@pytest.mark.promise("BUD-13")
 async def test_unknown_cost_is_counted_apart_from_zero(scene: Scene) -> None:
     await scene.claim()
     spend, tokens = rule("spend", "1"), rule("tokens", 1000)
@@ -262,6 +269,7 @@ async def test_unknown_cost_is_counted_apart_from_zero(scene: Scene) -> None:
     assert held.admission.code == "budget.cost_unknown"
 
 
+@pytest.mark.promise("BUD-6")
 async def test_a_call_belongs_to_the_period_in_which_it_was_reserved(scene: Scene) -> None:
     scene.clock.set(datetime(2026, 11, 1, 23, 59, 59, tzinfo=UTC))
     await scene.claim()

@@ -16,6 +16,7 @@ from tests.runtime.store.support import Scene
 ANN = Shelf("real", "flow", "user", "ann")
 
 
+@pytest.mark.promise("MEM-1")
 async def test_a_write_replaces_value_and_kind_as_a_new_version(scene: Scene) -> None:
     created = await scene.write(ANN, "city", "Ghent", kind="profile")
     scene.clock.advance(60)
@@ -29,6 +30,7 @@ async def test_a_write_replaces_value_and_kind_as_a_new_version(scene: Scene) ->
     assert await scene.current(ANN) == {"city": "Bruges"}
 
 
+@pytest.mark.promise("MEM-2")
 async def test_the_same_write_counts_and_changes_nothing_else(scene: Scene) -> None:
     for _ in range(3):
         written = await scene.write(ANN, "likes", {"a": 1, "b": [1, 2]})
@@ -80,6 +82,7 @@ async def test_an_expected_version_that_moved_on_is_a_conflict(scene: Scene) -> 
     assert await scene.current(ANN) == {"k": 2}
 
 
+@pytest.mark.promise("MEM-3")
 async def test_forgetting_leaves_a_marker_that_a_slow_writer_cannot_lift(scene: Scene) -> None:
     read = (await scene.write(ANN, "phone", "555-0100")).fact
     await scene.record.forget_facts(ANN, ["phone", "unknown"], scene.at, [], run_id=None)
@@ -93,6 +96,7 @@ async def test_forgetting_leaves_a_marker_that_a_slow_writer_cannot_lift(scene: 
     assert (later.outcome, later.fact.version) == ("created", 2)
 
 
+@pytest.mark.promise("MEM-7")
 async def test_a_tainted_write_stands_beside_an_untainted_fact(scene: Scene) -> None:
     await scene.write(ANN, "iban", "BE1")
     beside = await scene.write(ANN, "iban", "BE666", origin="tainted")
@@ -164,6 +168,7 @@ async def test_repeating_a_note_keeps_it_alive(scene: Scene) -> None:
     assert shorter.fact.valid_to == until + timedelta(hours=1)
 
 
+@pytest.mark.promise("MEM-4")
 async def test_shelves_never_see_each_other(scene: Scene) -> None:
     claimed = await scene.claim()
     shelves = [
@@ -220,6 +225,7 @@ async def test_everything_about_a_fact_is_kept(scene: Scene) -> None:
             assert getattr(fact, name) == getattr(write, name)
 
 
+@pytest.mark.promise("EVT-9")
 async def test_events_of_facts_stand_with_the_run_or_with_the_users_admin_session(scene: Scene) -> None:
     claimed = await scene.claim()
 

@@ -43,6 +43,7 @@ async def key_of(scene: Scene, pot: str) -> CounterKey:
     return line.key
 
 
+@pytest.mark.promise("BUD-19")
 async def test_another_rule_starts_from_what_its_pot_was_charged(scene: Scene) -> None:
     """A changed period, a changed metric and a new limit all read the fold of the same rows."""
     await scene.claim("run-1", "s1")
@@ -80,6 +81,7 @@ async def test_a_counter_that_no_rule_of_the_call_reads_still_counts_it(
     assert call.counters[0].used == 12
 
 
+@pytest.mark.promise("BUD-19")
 async def test_a_counter_that_is_not_stored_reads_as_the_fold(scene: Scene) -> None:
     await scene.claim()
     await scene.call("k0", rule("cap", 1000, pot="p"), tokens=9)
@@ -101,6 +103,7 @@ async def test_a_new_day_starts_at_zero(scene: Scene) -> None:
     assert [counter.used for counter in call.counters] == [0, 0]
 
 
+@pytest.mark.promise("BUD-16")
 async def test_each_partition_counts_for_itself(scene: Scene) -> None:
     await scene.claim("run-1")
     await scene.claim("run-2", partition="rehearsal")
@@ -109,6 +112,7 @@ async def test_each_partition_counts_for_itself(scene: Scene) -> None:
     assert call.counters[0] == Counter(0, 100)
 
 
+@pytest.mark.promise("BUD-17")
 async def test_a_raise_lifts_the_block_at_once_and_each_error_names_what_binds(scene: Scene) -> None:
     await scene.claim()
     daily, weekly = rule("day", "1.00"), rule("week", "1.20", period="weekly")
@@ -134,6 +138,7 @@ async def test_a_raise_lifts_the_block_at_once_and_each_error_names_what_binds(s
     assert (await scene.held("k4", *rules)).counters[1].limit is None
 
 
+@pytest.mark.promise("BUD-17")
 async def test_a_raise_is_for_its_period_or_for_good(scene: Scene) -> None:
     await scene.claim()
     passing, lasting = rule("passing", 100), rule("lasting", 100)
@@ -154,6 +159,7 @@ async def test_a_raise_before_the_first_call_holds(scene: Scene) -> None:
     assert call.counters[0] == Counter(0, 7, 0, 7)
 
 
+@pytest.mark.promise("LED-1")
 async def test_a_reset_starts_the_counter_anew_and_changes_no_row(scene: Scene) -> None:
     await scene.claim()
     daily = rule("day", 100)
@@ -171,6 +177,7 @@ async def test_a_reset_starts_the_counter_anew_and_changes_no_row(scene: Scene) 
     assert line.usage.tokens == 105
 
 
+@pytest.mark.promise("EVT-9")
 @pytest.mark.parametrize(
     ("period", "owner", "user"),
     [

@@ -32,6 +32,7 @@ async def test_pages_of_events(scene: Scene) -> None:
     assert await record.first_seq(uid) == 1
 
 
+@pytest.mark.promise("EVT-6")
 async def test_follow_gives_each_event_once_and_in_order(scene: Scene) -> None:
     claimed = await scene.claim()
     seen: list[int] = []

@@ -29,6 +29,7 @@ async def test_claim_refuses_an_id_that_exists(scene: Scene) -> None:
     assert len(await scene.record.sessions(SessionFilter())) == 1
 
 
+@pytest.mark.promise("EVT-5")
 @pytest.mark.parametrize(
     "other",
     [{"user": None}, {"user": ""}, {"user": "bob"}, {"flow": "other"}, {"partition": "rehearsal"}],
@@ -64,6 +65,7 @@ async def test_history_is_that_of_the_session_alone(scene: Scene) -> None:
     assert [message.content for message in mine] == ["codename?", "heron"]
 
 
+@pytest.mark.promise("EVT-2")
 async def test_seq_has_no_gap_over_overlapping_runs(scene: Scene) -> None:
     await scene.claim("run-1")
     await scene.claim("run-2")
@@ -75,6 +77,7 @@ async def test_seq_has_no_gap_over_overlapping_runs(scene: Scene) -> None:
     assert [e["run_id"] for e in events if e["node_id"] == "b"] == ["run-1", "run-1", "run-2"]
 
 
+@pytest.mark.promise("STO-1")
 async def test_entries_carry_what_was_committed(scene: Scene) -> None:
     claimed = await scene.claim()
     (entry,) = await scene.say("run-1", "a")
@@ -91,6 +94,7 @@ async def test_nothing_to_append_is_no_event(scene: Scene) -> None:
     assert len(await scene.events()) == 2
 
 
+@pytest.mark.promise("RUN-5")
 async def test_history_is_in_order_of_completion(scene: Scene) -> None:
     for number in (1, 2, 3):
         await scene.claim(f"run-{number}")
@@ -105,6 +109,7 @@ async def test_history_is_in_order_of_completion(scene: Scene) -> None:
     assert [m.content for m in await scene.record.history(uid, "other")] == ["apart"]
 
 
+@pytest.mark.promise("RUN-5")
 @pytest.mark.parametrize("state", ["failed", "cancelled", "interrupted"])
 async def test_only_completed_runs_become_history(scene: Scene, state: str) -> None:
     await scene.claim()

@@ -56,6 +56,7 @@ async def test_what_was_said_before_is_kept_when_asking_again(scene: Scene) -> N
     assert [entry.event for entry in again.entries] == more
 
 
+@pytest.mark.promise("BUD-10")
 async def test_waiting_calls_are_admitted_in_order_of_arrival(scene: Scene) -> None:
     limit = rule("daily", 1000)
     first, *others = await runs(scene, 6)
@@ -79,6 +80,7 @@ async def test_waiting_calls_are_admitted_in_order_of_arrival(scene: Scene) -> N
     assert order == others
 
 
+@pytest.mark.promise("BUD-10")
 async def test_nobody_overtakes_a_waiting_call(scene: Scene) -> None:
     """A small call that would fit stays behind a large strict one; one of another budget does not."""
     await runs(scene, 4)

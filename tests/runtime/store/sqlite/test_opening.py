@@ -27,6 +27,7 @@ async def open_path(path: Path, *, busy_ms: int = 10_000) -> SqliteRecord:
     return record
 
 
+@pytest.mark.promise("STO-6")
 async def test_the_folder_and_its_files_are_the_users_alone(tmp_path: Path) -> None:
     path = tmp_path / "new" / "farthing.db"
     old = os.umask(0)
@@ -90,6 +91,7 @@ async def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     await refuse(path, StoreCorrupt)
 
 
+@pytest.mark.promise("STO-5")
 async def test_a_torn_database_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "farthing.db"
     scene = await open_scene(path)
@@ -99,6 +101,7 @@ async def test_a_torn_database_is_refused(tmp_path: Path) -> None:
     await refuse(path, StoreCorrupt)
 
 
+@pytest.mark.promise("STO-5")
 async def test_another_programs_database_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "farthing.db"
     alter(path, "CREATE TABLE diary (page TEXT)")
@@ -108,6 +111,7 @@ async def test_another_programs_database_is_refused(tmp_path: Path) -> None:
     await refuse(marked, StoreCorrupt, "another program")
 
 
+@pytest.mark.promise("STO-5")
 async def test_a_newer_database_is_refused_with_both_versions(tmp_path: Path) -> None:
     path = tmp_path / "farthing.db"
     await (await open_path(path)).close()
@@ -166,6 +170,7 @@ def open_folder() -> Iterator[Path]:
         yield Path(name)
 
 
+@pytest.mark.promise("STO-5")
 async def test_a_read_only_file_or_folder_is_refused_and_kept(open_folder: Path) -> None:
     file = open_folder / "file" / "farthing.db"
     await (await open_path(file)).close()
@@ -184,6 +189,7 @@ async def test_a_read_only_file_or_folder_is_refused_and_kept(open_folder: Path)
     assert file.read_bytes() == before
 
 
+@pytest.mark.promise("STO-5")
 async def test_a_full_disk_fails_the_verb_and_keeps_what_was_there(tmp_path: Path) -> None:
     record = await open_path(tmp_path / "farthing.db")
     scene = Scene(record, VirtualClock(START))

@@ -47,6 +47,7 @@ async def check_laws(scene: Scene) -> None:
         assert counter.counter.held == 0
 
 
+@pytest.mark.promise("EVT-2", "STO-2")
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [2, 4])
 async def test_processes_with_fifty_sessions_each_share_one_file(tmp_path: Path, count: int) -> None:
@@ -96,6 +97,7 @@ async def test_runs_lists_and_exports_do_not_lock_each_other_out(tmp_path: Path)
     await scene.record.close()
 
 
+@pytest.mark.promise("STO-4")
 async def test_processes_that_start_at_once_make_the_schema_once(tmp_path: Path) -> None:
     path = tmp_path / "new" / "farthing.db"
     starting = [await start(path, f"p{number}", "start") for number in range(4)]
@@ -103,6 +105,7 @@ async def test_processes_that_start_at_once_make_the_schema_once(tmp_path: Path)
     assert [file.name for file in path.parent.iterdir()] == ["farthing.db"]
 
 
+@pytest.mark.promise("BUD-8")
 @pytest.mark.slow
 async def test_two_processes_overspend_a_session_by_one_call_at_most(tmp_path: Path) -> None:
     path = tmp_path / "farthing.db"
@@ -150,6 +153,7 @@ async def check_interrupted(scene: Scene) -> None:
     await check_laws(scene)
 
 
+@pytest.mark.promise("RUN-10", "LED-4", "STO-3")
 async def test_a_run_whose_process_was_killed_is_ended_at_the_next_start(tmp_path: Path) -> None:
     path = tmp_path / "farthing.db"
     await killed(path)
@@ -240,6 +244,7 @@ async def test_settling_in_another_process_wakes_a_waiting_call(tmp_path: Path) 
     await two.record.close()
 
 
+@pytest.mark.promise("EVT-6")
 async def test_following_sees_what_another_process_commits(tmp_path: Path) -> None:
     path = tmp_path / "farthing.db"
     one, two = await open_scene(path, SystemClock()), await open_scene(path, SystemClock())
@@ -264,6 +269,7 @@ async def test_following_sees_what_another_process_commits(tmp_path: Path) -> No
     await two.record.close()
 
 
+@pytest.mark.promise("BUD-5")
 @pytest.mark.parametrize("zone", ["Asia/Shanghai", "America/New_York", "UTC"])
 async def test_windows_are_utc_wherever_the_process_runs(tmp_path: Path, zone: str) -> None:
     code = """

@@ -23,6 +23,7 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
     await stage.record.close()
 
 
+@pytest.mark.promise("STO-7")
 async def test_a_cancelled_verb_still_happens(scene: Scene) -> None:
     await scene.claim()
     saying = asyncio.create_task(scene.say("run-1", "a"))
