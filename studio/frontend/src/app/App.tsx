@@ -70,9 +70,9 @@ export function App({ token }: { token: string | null }) {
 function Page({ route }: { route: Route }) {
   switch (route.page) {
     case 'flows': return <FlowsPage />
-    case 'flow': return <FlowPage key={`f:${route.path}`} path={route.path} />
-    case 'example': return <FlowPage key={`e:${route.name}`} example={route.name} />
-    case 'new': return <FlowPage key="new" />
+    // One page for all three: a first save changes the address, and what is on the canvas stays as it is.
+    case 'flow': case 'example': case 'new':
+      return <FlowPage path={route.page === 'flow' ? route.path : undefined} example={route.page === 'example' ? route.name : undefined} />
     case 'sessions': return <SessionsPage />
     case 'session': return <SessionPage key={route.uid} uid={route.uid} run={route.run} seq={route.seq} />
     case 'run': return <RunRedirect id={route.id} />

@@ -1,7 +1,7 @@
 // The canvas of the open flow.
 import {
   Background, BackgroundVariant, ControlButton, Controls, type FinalConnectionState, MiniMap, type OnConnectStart, ReactFlow, SelectionMode, useReactFlow,
-  type Connection, type EdgeTypes, type NodeTypes,
+  type Connection, type EdgeTypes, type NodeTypes, useStore,
 } from '@xyflow/react'
 import { useCallback, useEffect } from 'react'
 import { Icon } from '../app/icons'
@@ -20,8 +20,13 @@ import { WireView } from './WireView'
 export const NODE_TYPES = { card: CardNodeView, pill: PillNodeView, note: NoteNodeView } as unknown as NodeTypes
 export const EDGE_TYPES = { wire: WireView } as unknown as EdgeTypes
 const GRID: [number, number] = [10, 10]
-const FIT = { padding: 0.2, maxZoom: 1 }
+const FIT = { padding: 0.12, maxZoom: 1 }
+/** More nodes than this: only those in sight are drawn. */
 const MANY = 150
+/** Below this zoom small print cannot be read and is not drawn. */
+const FAR = 0.3
+/** A small flow needs no map, which would lie on its nodes. */
+const MAP_FROM = 12
 const { onNodes, onEdges, beginGesture, endGesture, connect } = useFlow.getState()
 
 const ports = () => {
@@ -43,6 +48,10 @@ const onConnectEnd = (event: MouseEvent | TouchEvent, state: FinalConnectionStat
   if (wiring && !state.isValid && !state.toNode) set({ quickAdd: { screen: { x: point.clientX, y: point.clientY }, from: wiring }, wiring: null })
   else set({ wiring: null })
 }
+/** A click on one of many selected nodes means that one. */
+const onNodeClick = (event: React.MouseEvent, node: CanvasNode) => {
+  if (!event.shiftKey && !event.ctrlKey && !event.metaKey && useFlow.getState().nodes.filter((each) => each.selected).length > 1) useFlow.getState().select([node.id])
+}
 const miniClass = (node: CanvasNode) => `mini ${node.type ?? ''}`
 
 export async function tidy(first = false): Promise<void> {
@@ -57,6 +66,7 @@ export function Canvas() {
   const canvas = useReactFlow<CanvasNode, Wire>()
   const theme = useUi((s) => s.theme)
   const wiring = useUi((s) => s.wiring !== null)
+  const far = useStore((s) => s.transform[2] < FAR)
 
   useEffect(() => {
     if (wantsLayout) void tidy(true).then(() => requestAnimationFrame(() => void canvas.fitView(FIT)))
@@ -71,14 +81,14 @@ export function Canvas() {
   }, [canvas])
 
   return (
-    <section className={wiring ? 'canvas wiring' : 'canvas'} aria-label="Canvas" onDragOver={(e) => e.preventDefault()} onDrop={onDrop}
+    <section className={`canvas${wiring ? ' wiring' : ''}${far ? ' far' : ''}`} aria-label="Canvas" onDragOver={(e) => e.preventDefault()} onDrop={onDrop}
       onDoubleClick={(e) => {
         const on = e.target as Element
         if (on.classList.contains('react-flow__pane')) useUi.getState().set({ quickAdd: { screen: { x: e.clientX, y: e.clientY } } })
         else if (on.closest('.react-flow__node-card, .react-flow__node-pill')) useUi.getState().set({ inspector: true })
       }}>
       <ReactFlow<CanvasNode, Wire> nodes={nodes} edges={edges} nodeTypes={NODE_TYPES} edgeTypes={EDGE_TYPES} onNodesChange={onNodes} onEdgesChange={onEdges}
-        onConnect={onConnect} onConnectStart={onConnectStart} onConnectEnd={onConnectEnd} isValidConnection={isValid}
+        onConnect={onConnect} onConnectStart={onConnectStart} onConnectEnd={onConnectEnd} onNodeClick={onNodeClick} isValidConnection={isValid}
         onNodeDragStart={beginGesture} onNodeDragStop={endGesture} onSelectionDragStart={beginGesture} onSelectionDragStop={endGesture}
         deleteKeyCode={null} selectionMode={SelectionMode.Partial} zoomOnDoubleClick={false} snapToGrid snapGrid={GRID} fitView fitViewOptions={FIT} minZoom={0.08} maxZoom={2}
         onlyRenderVisibleElements={nodes.length > MANY} colorMode={theme === 'auto' ? 'system' : theme} elevateNodesOnSelect connectionRadius={28}>
@@ -86,7 +96,7 @@ export function Canvas() {
         <Controls showInteractive={false} fitViewOptions={FIT} position="bottom-left">
           <ControlButton onClick={() => void tidy()} title="Tidy (L)" aria-label="Tidy"><Icon name="tidy" /></ControlButton>
         </Controls>
-        {nodes.length > 5 && <MiniMap<CanvasNode> pannable zoomable nodeClassName={miniClass} ariaLabel="Overview of the flow" />}
+        {nodes.length > MAP_FROM && <MiniMap<CanvasNode> pannable zoomable nodeClassName={miniClass} ariaLabel="Overview of the flow" />}
         <QuickAdd />
       </ReactFlow>
       {nodes.length === 0 && <Empty />}

@@ -1,14 +1,14 @@
 // Nodes of the open flow: each reads only what it shows, so that one change draws one node.
 import { NodeResizer, type NodeProps } from '@xyflow/react'
-import { memo } from 'react'
+import { type ReactNode, memo, useMemo } from 'react'
 import { useShallow } from 'zustand/react/shallow'
 import { useCatalog } from '../state/catalog'
-import type { CardNode, NoteNode } from '../state/document'
+import type { CardNode, NoteNode, Wire } from '../state/document'
 import { useFlow } from '../state/flow'
 import { portsOf } from '../state/ports'
 import { useRun } from '../state/run'
 import { isError, problemsOf, useValidation } from '../state/validation'
-import { Card, Pill } from './Card'
+import { Card, Pill, Wired, wiredPorts } from './Card'
 
 const NOTHING: never[] = []
 
@@ -29,12 +29,30 @@ function useCardProps({ id, data, selected }: NodeProps<CardNode>) {
   }
 }
 
+/** Edges by node, made anew only when the edges change: 400 nodes must not look through 400 edges each. */
+let index: { of: readonly Wire[]; wired: Map<string, string> } = { of: [], wired: new Map() }
+
+function wiredOf(id: string, edges: readonly Wire[]): string {
+  if (index.of !== edges) {
+    const ends = new Map<string, Wire[]>()
+    for (const edge of edges) for (const end of [edge.source, edge.target]) ends.set(end, [...(ends.get(end) ?? []), edge])
+    index = { of: edges, wired: new Map([...ends].map(([node, own]) => [node, wiredPorts(node, own)])) }
+  }
+  return index.wired.get(id) ?? ''
+}
+
+function WithWires({ id, children }: { id: string; children: ReactNode }) {
+  const text = useFlow((s) => wiredOf(id, s.edges))
+  const wired = useMemo(() => new Set(text.split('\n')), [text])
+  return <Wired value={wired}>{children}</Wired>
+}
+
 export const CardNodeView = memo(function CardNodeView(props: NodeProps<CardNode>) {
-  return <Card {...useCardProps(props)} />
+  return <WithWires id={props.id}><Card {...useCardProps(props)} /></WithWires>
 })
 
 export const PillNodeView = memo(function PillNodeView(props: NodeProps<CardNode>) {
-  return <Pill {...useCardProps(props)} />
+  return <WithWires id={props.id}><Pill {...useCardProps(props)} /></WithWires>
 })
 
 const { beginGesture, endGesture, setNote } = useFlow.getState()

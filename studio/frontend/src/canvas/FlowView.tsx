@@ -7,11 +7,11 @@ import { type CanvasNode, type CardNode, readFlow } from '../state/document'
 import { portsOf } from '../state/ports'
 import type { NodeLive } from '../state/run'
 import { useUi } from '../state/ui'
-import { Card, Pill } from './Card'
+import { Card, Pill, Wired, wiredPorts } from './Card'
 import { layout } from './layout'
 import { WireView } from './WireView'
 
-type Seen = CardNode & { data: { live?: NodeLive } }
+type Seen = CardNode & { data: { live?: NodeLive; wired: ReadonlySet<string> } }
 
 function props({ id, data, selected }: NodeProps<Seen>, types: ReturnType<typeof useCatalog.getState>['types']) {
   const node = { id, type: 'card', data, position: { x: 0, y: 0 } } as CardNode
@@ -21,10 +21,10 @@ function props({ id, data, selected }: NodeProps<Seen>, types: ReturnType<typeof
   }
 }
 const SeenCard = memo(function SeenCard(p: NodeProps<Seen>) {
-  return <Card {...props(p, useCatalog((s) => s.types))} />
+  return <Wired value={p.data.wired}><Card {...props(p, useCatalog((s) => s.types))} /></Wired>
 })
 const SeenPill = memo(function SeenPill(p: NodeProps<Seen>) {
-  return <Pill {...props(p, useCatalog((s) => s.types))} />
+  return <Wired value={p.data.wired}><Pill {...props(p, useCatalog((s) => s.types))} /></Wired>
 })
 const SeenNote = memo(function SeenNote({ data }: NodeProps) {
   return <div className="note"><div className="note-text">{String(data.text ?? '')}</div></div>
@@ -59,7 +59,7 @@ function View({ flow, nodes: lives, selected, onSelect }: Props) {
     if (ready) void canvas.fitView(FIT)
   }, [ready, canvas, places])
   const nodes = useMemo(
-    () => read.nodes.map((node) => ({ ...node, position: places[node.id] ?? node.position, selected: node.id === selected, data: { ...node.data, live: lives[node.id] } }) as CanvasNode),
+    () => read.nodes.map((node) => ({ ...node, position: places[node.id] ?? node.position, selected: node.id === selected, data: { ...node.data, live: lives[node.id], wired: new Set(wiredPorts(node.id, read.edges).split('\n')) } }) as CanvasNode),
     [read, lives, selected, places],
   )
   return (

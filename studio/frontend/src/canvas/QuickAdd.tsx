@@ -67,7 +67,7 @@ function Popover() {
             <Icon name={type.icon} /><span><strong>{type.title}</strong><span className="muted">{type.help}</span></span>
           </li>
         ))}
-        {!offered.length && <li className="none muted" role="option" aria-selected="false" aria-disabled="true">Nothing fits “{text}”.</li>}
+        {!offered.length && <li className="none muted" role="option" aria-selected="false" aria-disabled="true">{text ? `Nothing is called “${text}”.` : 'No installed node fits here.'}</li>}
       </ul>
     </div>
   )

@@ -20,11 +20,15 @@ const sizeOf = (node: CanvasNode): Size => ({
   height: node.measured?.height ?? node.height ?? (node.type === 'pill' ? PILL.height : CARD.height),
 })
 
+/** In the order of the ports at a card's lower edge, so that their edges do not cross. */
+const KINDS = ['memory', 'budget', 'tool']
+
 /** Whose pills stand below which card: a pill goes to the first card that it is attached to. */
 export function docks(nodes: readonly CanvasNode[], edges: readonly Wire[]): Map<string, CanvasNode[]> {
   const byId = new Map(nodes.map((node) => [node.id, node]))
   const found = new Map<string, CanvasNode[]>()
-  for (const pill of nodes.filter((node) => node.type === 'pill')) {
+  const kind = (node: CanvasNode) => KINDS.indexOf(edges.find((edge) => edge.source === node.id)?.data?.kind ?? '')
+  for (const pill of nodes.filter((node) => node.type === 'pill').sort((a, b) => kind(a) - kind(b))) {
     const target = edges.find((edge) => edge.source === pill.id && byId.get(edge.target)?.type === 'card')?.target ?? ''
     found.set(target, [...(found.get(target) ?? []), pill])
   }

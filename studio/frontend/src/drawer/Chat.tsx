@@ -1,10 +1,8 @@
 // The flow as a conversation: each run is a turn. Works as well for a flow that wants a form.
 import { useEffect, useRef } from 'react'
-import { api } from '../api/client'
 import { Icon } from '../app/icons'
 import { Link, PlainText } from '../app/Link'
 import { to } from '../app/router'
-import { useLoad } from '../app/useLoad'
 import { Failure } from '../app/Failure'
 import { Growing } from '../inspector/Scalars'
 import { SchemaForm } from '../inspector/SchemaForm'
@@ -12,10 +10,8 @@ import { count, dollars } from '../lib/money'
 import { shortJson } from '../lib/text'
 import { duration } from '../lib/time'
 import { useCatalog } from '../state/catalog'
-import { useFlow } from '../state/flow'
 import { launch, useLaunch } from '../state/launch'
 import { type Turn, useRun } from '../state/run'
-import { useUi } from '../state/ui'
 import { useValidation } from '../state/validation'
 import { tokensOf } from '../timeline/row'
 import { NoticeCard } from './NoticeCard'
@@ -53,9 +49,10 @@ function Turns() {
 function Welcome() {
   const me = useCatalog((s) => s.me)
   const asks = useValidation((s) => s.input?.title)
+  const form = useValidation((s) => !!s.input?.schema)
   return (
     <div className="welcome">
-      <p>{asks ? `This flow asks: ${asks}` : 'Type something below and press Run.'}</p>
+      <p>{asks ? `This flow asks: ${asks}` : form ? 'Fill in the form and press Run.' : 'Type something below and press Run.'}</p>
       {me?.model.rehearsal && <p className="muted"><span className="tag rehearsal">rehearsal</span> No model is connected, so a scripted one answers and nothing is charged. <Link href="/settings">Connect a model</Link></p>}
     </div>
   )
@@ -126,7 +123,6 @@ function Composer() {
   const submit = (event: React.FormEvent) => { event.preventDefault(); launch() }
   return (
     <form className={input?.schema ? 'composer with-form' : 'composer'} onSubmit={submit}>
-      <WhoAndWhere />
       {input?.schema ? (
         <SchemaForm schema={input.schema} value={fields} prefix="input" onChange={(next) => set({ fields: next })} />
       ) : (
@@ -135,34 +131,5 @@ function Composer() {
       )}
       <button type="submit" className="primary" disabled={busy} title="Run (Ctrl+Enter)"><Icon name="play" /> {busy ? 'Running…' : 'Run'}</button>
     </form>
-  )
-}
-
-function WhoAndWhere() {
-  const { session, user, set } = useLaunch()
-  const me = useCatalog((s) => s.me)
-  const flowId = useFlow((s) => s.meta.id ?? s.meta.name)
-  const running = useRun((s) => s.status === 'running')
-  const sessions = useLoad(() => api.sessions({ flow: flowId, limit: 20, rehearsal: me?.model.rehearsal }), `${flowId}|${session}|${running}`)
-  const open = (name: string) => {
-    set({ session: name })
-    const known = sessions.data?.sessions.find((each) => each.name === name)
-    if (known) {
-      useUi.getState().set({ row: null })
-      void useRun.getState().attach(known.uid, known.name, null, known.partition === 'rehearsal')
-    } else if (name === '') useRun.getState().leave()
-  }
-  const known = sessions.data?.sessions ?? []
-  return (
-    <div className="who">
-      <label><span>Session</span>
-        <input list="known-sessions" value={session} placeholder="new" disabled={running} onChange={(e) => set({ session: e.target.value })} onBlur={(e) => { if (e.target.value !== useRun.getState().sessionName) open(e.target.value.trim()) }} />
-      </label>
-      <datalist id="known-sessions">{known.map((each) => <option key={each.uid} value={each.name}>{each.user_id ?? ''}</option>)}</datalist>
-      {session && <button type="button" className="icon-button" disabled={running} onClick={() => open('')} title="Begin a new session" aria-label="Begin a new session"><Icon name="plus" /></button>}
-      {me?.role === 'operator' && (
-        <label><span>User</span><input value={user} placeholder={me.user} disabled={running} onChange={(e) => set({ user: e.target.value })} /></label>
-      )}
-    </div>
   )
 }

@@ -8,6 +8,7 @@ import { Chat } from './Chat'
 import { Events } from './Events'
 import { Problems } from './Problems'
 import { TimelineTab } from './TimelineTab'
+import { WhoAndWhere } from './WhoAndWhere'
 
 const PANELS: Record<DrawerTab, { label: string; panel: () => ReactNode }> = {
   chat: { label: 'Chat', panel: Chat },
@@ -45,6 +46,7 @@ export function Drawer() {
         </div>
         <span className="grow" />
         <ConnectionState />
+        {drawer && tab === 'chat' && <WhoAndWhere />}
         <button type="button" className="icon-button" onClick={() => set({ drawer: !drawer })} aria-label={drawer ? 'Hide the drawer' : 'Show the drawer'}><Icon name={drawer ? 'down' : 'up'} /></button>
       </div>
       {drawer && <div id="drawer-panel" className="drawer-panel" role="tabpanel" aria-labelledby={`tab-${tab}`}><Panel /></div>}

@@ -22,14 +22,14 @@ import { useValidation } from '../state/validation'
 import { ConflictDialog, DeleteDialog, QuestionDialog, SaveAsDialog } from './dialogs'
 import { here, keepDrafts, openFlow, restoreDraft, save } from './files'
 
-export function FlowPage(props: { path?: string; example?: string }) {
+export function FlowPage(props: { path: string | undefined; example: string | undefined }) {
   return <ReactFlowProvider><Workspace {...props} /></ReactFlowProvider>
 }
 
 const VALIDATE_AFTER_MS = 250
 const LOOK_OUTSIDE_MS = 5000
 
-function Workspace({ path, example }: { path?: string; example?: string }) {
+function Workspace({ path, example }: { path: string | undefined; example: string | undefined }) {
   const [error, setError] = useState<unknown>(null)
   const [draft, setDraft] = useState<Draft | null>(null)
   const [notes, setNotes] = useState<string[]>([])
@@ -67,7 +67,7 @@ function Workspace({ path, example }: { path?: string; example?: string }) {
       else if (result.error) useUi.getState().say(`${result.error.message} ${result.error.hint ?? ''}`, true)
     })
   }, [])
-  const fit = useCallback(() => void canvas.fitView({ padding: 0.2, maxZoom: 1, duration: matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : 150 }), [canvas])
+  const fit = useCallback(() => void canvas.fitView({ padding: 0.12, maxZoom: 1, duration: matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : 150 }), [canvas])
   const plainSave = useCallback(() => onSave(), [onSave])
   useShortcuts({ save: plainSave, fit })
 

@@ -61,7 +61,11 @@ export function keepDrafts(): () => void {
     if (s.rev === before.rev && s.savedRev === before.savedRev) return
     clearTimeout(timer)
     const at = place(s.path, s.origin)
-    if (!dirty(s)) return dropDraft(at)
+    if (!dirty(s)) {
+      // Saved, or undone; opening a flow must not lose the draft that it is about to offer.
+      if (dirty(before) && place(before.path, before.origin) === at) dropDraft(at)
+      return
+    }
     timer = setTimeout(() => {
       if (dirty(useFlow.getState())) keepDraft(at, { flow: currentDoc(), hash: useFlow.getState().hash, at: new Date().toISOString() })
     }, 600)

@@ -2,6 +2,7 @@
 import { memo } from 'react'
 import { gaugeText, leftText, tightest, filled } from '../app/GaugeBar'
 import { Icon } from '../app/icons'
+import { HelpText } from '../inspector/HelpText'
 import { dollars, fixedDollars, short } from '../lib/money'
 import { clip } from '../lib/text'
 import { duration } from '../lib/time'
@@ -63,7 +64,7 @@ function Loud({ row }: { row: Row }) {
   return (
     <span role="gridcell" aria-colspan={4} className="loud-text">
       <span dir="auto">{row.gauge ? gaugeText(row.gauge) : row.text}</span>
-      <span className="loud-remedy" dir="auto">{row.remedy ?? (row.gauge?.field ? `Set by ${row.gauge.field}.` : row.gauge ? row.text : row.code)}</span>
+      <span className="loud-remedy" dir="auto"><HelpText text={row.remedy ?? (row.gauge?.field ? `Set by ${row.gauge.field}.` : row.gauge ? row.text : row.code ?? '')} /></span>
     </span>
   )
 }
@@ -89,7 +90,7 @@ const at = (offset: number, scale: number) => Math.min(99.5, Math.max(0, (offset
 
 function Tokens({ row }: { row: Row }) {
   const usage = row.usage
-  if (!usage) return null
+  if (!usage || !(usage.input || usage.output)) return null
   const { input = 0, cached = 0, output = 0 } = usage
   const title = `${input} in${cached ? `, ${cached} of them from the cache` : ''}, ${output} out${usage.reasoning ? `, ${usage.reasoning} of them reasoning` : ''}`
   return <span title={title}>{short(input)}{cached > 0 && <span className="cached"> ({short(cached)} cached)</span>} → {short(output)}</span>
