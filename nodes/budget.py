@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from runtime.errors import BadConfig, Problem
 from runtime.ledger import Rule, amount_text
@@ -47,6 +47,13 @@ class BudgetConfig(Config):
     """`flow` governs every model call of the flow, attached or not."""
     on_limit: Literal["stop", "pause"] = "stop"
     """What happens at the limit."""
+
+    @field_validator("limit", mode="before")
+    @classmethod
+    def _limit_is_no_truth_value(cls, value: object) -> object:
+        if isinstance(value, bool):
+            raise ValueError("give an amount, not true or false")
+        return value
 
     @model_validator(mode="after")
     def _limit_is_an_amount(self) -> BudgetConfig:

@@ -342,6 +342,7 @@ class MemoryMoved(MemoryEvent, tag="memory.moved", frozen=True, kw_only=True):
 
     to_scope: str
     to_owner: str
+    to_namespace: str = ""
     actor: str | None = None
 
 
@@ -518,8 +519,23 @@ _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 
 def encode(event: Event) -> bytes:
-    """The stored body of an event. NaN and infinities become null."""
-    return encoder.encode(event)
+    """The stored body of an event. NaN and infinities become null; halves of characters the sign for one that
+    cannot be shown."""
+    try:
+        return encoder.encode(event)
+    except UnicodeEncodeError:
+        return encoder.encode(_whole_characters(msgspec.to_builtins(event)))
+
+
+def _whole_characters(value: Any) -> Any:
+    """The same tree without lone surrogates, which no file can hold."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_whole_characters(key): _whole_characters(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_whole_characters(item) for item in value]
+    return value
 
 
 def decode(body: bytes) -> Event | Unknown:

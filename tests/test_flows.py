@@ -35,6 +35,7 @@ def name_of(path: Path) -> str:
     return path.stem
 
 
+@pytest.mark.promise("NOD-4")
 @pytest.mark.golden
 @pytest.mark.parametrize("path", FLOWS, ids=name_of)
 async def test_example_has_the_kept_timeline(path: Path) -> None:

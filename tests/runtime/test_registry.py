@@ -20,6 +20,7 @@ def point(name: str, value: str) -> EntryPoint:
     return EntryPoint(name, value, GROUP)
 
 
+@pytest.mark.promise("NOD-1")
 def test_built_in_types_are_those_that_the_package_registers() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     registered = project["entry-points"][GROUP]

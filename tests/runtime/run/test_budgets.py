@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import msgspec
 import pytest
 
 from runtime.clock import VirtualClock
+from runtime.plan import compile_flow
+from runtime.registry import installed
+from runtime.spec import load_flow
 from runtime.testing import Bench, run_flow
-from tests.flows import agent_flow, calls, says
+from tests.flows import agent_flow, calls, flow, node, says
 
 # From the text that describes the decision: usage recorded before the step decides it, at >=.
 Step = tuple[int, str, int]
@@ -178,3 +182,32 @@ async def test_strict_refuses_a_call_that_would_not_fit() -> None:
     ran = await run_flow(document, "go", script=[says("never")], strict=True)
     assert ran.requests == ()
     assert "too little left" in ran.of("agent.error")[0].message
+
+
+@pytest.mark.promise("BUD-3")
+@pytest.mark.parametrize("limit", [0, None, "", "0.00"])
+async def test_an_empty_limit_blocks_the_first_step_and_the_validator_says_so(limit: Any) -> None:
+    document = agent_flow(budgets=[{"metric": "spend", "period": "session", "limit": limit}])
+    plan = compile_flow(load_flow(msgspec.json.encode(document)), installed())
+    assert [problem.code for problem in plan.warnings] == ["budget.zero"]
+    ran = await run_flow(document, "go", script=[says("never")], strict=True)
+    assert ran.requests == ()
+    assert ran.outcome.exit_code == 3
+
+
+@pytest.mark.promise("BUD-12")
+async def test_equal_pots_count_together_and_the_lowest_limit_binds() -> None:
+    pots = [{"metric": "tokens", "limit": limit, "pot": "both", "name": f"l{limit}"} for limit in (100, 50)]
+    document = flow(
+        [
+            node("start", "input"),
+            *(node(name, "agent") for name in ("a", "b")),
+            *(node(f"p{i}", "budget", **pot) for i, pot in enumerate(pots)),
+            node("end", "output"),
+        ],
+        [("start", "a"), ("a", "b"), ("b", "end"), ("p0", "a", "budget"), ("p1", "b", "budget")],
+    )
+    ran = await run_flow(document, "go", script={"a": [says("x", 60)], "b": [says("never")]}, strict=True)
+    assert len(ran.requests) == 1
+    assert "'l50' is used up: 60 tokens of 50 tokens" in ran.of("agent.error")[0].message
+    assert [gauge.used for gauge in ran.outcome.gauges] == [60, 60]

@@ -70,6 +70,7 @@ def tokens(event: dict[str, Any]) -> int:
     return int(event["usage"].get("input", 0)) + int(event["usage"].get("output", 0))
 
 
+@pytest.mark.promise("LED-2")
 @pytest.mark.parametrize("stored", [False, True], ids=["memory", "sqlite"])
 async def test_cancel_after_any_number_of_turns_of_the_loop(stored: bool, tmp_path: Path) -> None:
     services, model = await services_on(tmp_path / "f.db" if stored else None)

@@ -132,6 +132,7 @@ async def test_the_gate_refuses_with_an_event_and_without_the_value(arguments: o
     assert ran.text == "x"
 
 
+@pytest.mark.promise("MEM-9")
 @pytest.mark.promise("MEM-5")
 async def test_what_does_not_fit_is_skipped_and_reported() -> None:
     document = agent_flow(memory={"injection": {"tokens": 120}})
@@ -189,3 +190,21 @@ async def test_the_stable_part_of_the_prompt_is_the_same_to_the_byte() -> None:
     first, second = one.requests[0], two.requests[0]
     assert [m.wire for m in first.messages] == [m.wire for m in second.messages[: len(first.messages)]]
     assert first.tools == second.tools
+
+
+@pytest.mark.promise("MEM-6")
+async def test_blocks_are_sent_whole_and_first_and_leave_facts_no_room_with_a_warning() -> None:
+    block = {"name": "shop", "content": "word " * 400}
+    document = agent_flow(memory={"blocks": [block], "injection": {"tokens": 300}})
+    async with Bench() as bench:
+        await bench.run(
+            document, "a", script=[calls("memory_write", {"key": "k", "value": "heron"}), says("x")]
+        )
+        ran = await bench.run(document, "b", script=[says("y")])
+    system = ran.requests[0].messages[0].content or ""
+    assert block["content"].strip() in system
+    assert "heron" not in system
+    assert [(item.ref, item.why) for item in ran.of("context.assembled")[0].left_out] == [
+        ("fact/k", "blocks")
+    ]
+    assert ran.of("agent.warning")[0].code == "memory.no_room"

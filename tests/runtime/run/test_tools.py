@@ -12,15 +12,16 @@ from typing import Any
 import msgspec
 import pytest
 
+from runtime.clock import SystemClock
 from runtime.errors import BadFlow, NotGranted
 from runtime.models.scripted import ScriptedModel
 from runtime.record import CallDone, CallIntent, RunStart, SessionFilter, SessionKey
 from runtime.run.services import Services
-from runtime.run.start import RunRequest, execute
+from runtime.run.start import RunRequest, execute, prepare, start
 from runtime.settings import load_settings
 from runtime.settings.model import Secret
 from runtime.store.opening import open_record
-from runtime.testing import Bench, Ran
+from runtime.testing import Bench, FixedClients, Ran
 from runtime.tools import ToolContext, tool
 from runtime.tools.registry import installed_tools
 from runtime.trust import needs_hash
@@ -456,3 +457,49 @@ async def test_a_node_of_ones_own_calls_its_tools_through_the_same_door() -> Non
         ran = await bench.run(document)
     assert ran.outcome.outputs == {"end": [2, 3]}
     assert len({event.call for event in ran.of("tool.response")}) == 2
+
+
+@pytest.mark.promise("RUN-3")
+@pytest.mark.parametrize("stored", [False, True], ids=["memory", "sqlite"])
+async def test_cancelling_at_any_moment_leaves_no_call_open(stored: bool, tmp_path: Path) -> None:
+    def step() -> str:
+        """Take a moment, in a thread."""
+        time.sleep(0.001)
+        return "ok"
+
+    async def wait() -> str:
+        """Take a moment, as a task."""
+        await asyncio.sleep(0.001)
+        return "ok"
+
+    clock = SystemClock()
+    record = open_record(tmp_path / "f.db" if stored else None, clock)
+    await record.open()
+    settings = load_settings({"FARTHING_CONFIG": "/dev/null/none"}, folder=None)
+    both = says("", tool_calls=[{"name": name, "arguments": {}} for name in ("step", "wait")])
+    request = RunRequest(
+        flow_bytes=msgspec.json.encode(with_tools("step", "wait", memory={})), input="go", user="u",
+        session="s", trusted=True, real_tools=True,
+    )  # fmt: skip
+    states = set()
+    for turns in range(0, 120, 3):
+        model = ScriptedModel.playing({"*": [both, calls("step", {}), says("done")]}, clock=clock)
+        services = Services(
+            record, settings, clock, clients=FixedClients(clock, model),
+            tools=installed_tools(given=[step, wait]),
+        )  # fmt: skip
+        active = start(prepare(request, services), services)
+        for _ in range(turns):
+            await asyncio.sleep(0 if turns % 2 else 0.0003)
+        active.cancel()
+        outcome = await active.outcome()
+        states.add(outcome.state)
+        raw = await record.events_json(outcome.session_uid, run_id=outcome.run_id)
+        events = [msgspec.json.decode(each) for each in raw]
+        asked = [e["call"] for e in events if e["type"] == "tool.request"]
+        answered = [e["call"] for e in events if e["type"] == "tool.response"]
+        assert sorted(asked) == sorted(answered)
+        assert len(set(asked)) == len(asked)
+        assert events[-1]["type"] == "run.finished"
+    assert states == {"cancelled", "completed"}
+    await record.close()
