@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from runtime.errors import BadFlow
 from runtime.facts import Partition
 from runtime.ledger import CounterKey, Rule
 from runtime.plan import compile_flow
 from runtime.record import SessionFilter
+from runtime.run.services import Services
 from runtime.spec import load_flow
-from studio.state import Studio
 
 LATEST_RUNS = 20
 """Runs of a flow's latest session that are looked at for a document that is still kept."""
@@ -19,20 +21,20 @@ OTHERS = frozenset({"", "settings", "limit"})
 class Limits:
     """Known limits by what they count. Compiled documents are kept by hash, since lists ask often."""
 
-    def __init__(self, studio: Studio) -> None:
-        self._studio = studio
+    def __init__(self, services: Callable[[], Services]) -> None:
+        self._services = services
         self._of_hash: dict[str, tuple[Rule, ...]] = {}
 
     async def known(self, keys: list[CounterKey], partition: Partition) -> dict[tuple[str, str, str], Rule]:
         """The limits behind these counters and all of the user's own, by pot, metric and period."""
-        rules = [budget.rule for budget in self._studio.settings.budgets]
+        rules = [budget.rule for budget in self._services().settings.budgets]
         flows = {key.pot.rpartition("/")[0] for key in keys if not key.pot.startswith("shared:")}
         for flow_id in sorted(flows - OTHERS):
             rules += await self._of_flow(flow_id, partition)
         return {(rule.pot, rule.metric, rule.period): rule for rule in reversed(rules)}
 
     async def _of_flow(self, flow_id: str, partition: Partition) -> tuple[Rule, ...]:
-        record = self._studio.record
+        record = self._services().record
         for session in await record.sessions(SessionFilter(partition, flow_id=flow_id, limit=1)):
             for run in list(reversed(await record.runs(session.uid)))[:LATEST_RUNS]:
                 if run.flow_hash in self._of_hash:
@@ -45,7 +47,7 @@ class Limits:
 
     def _compiled(self, raw: bytes) -> tuple[Rule, ...]:
         try:
-            plan = compile_flow(load_flow(raw), self._studio.services.registry)
+            plan = compile_flow(load_flow(raw), self._services().registry)
         except BadFlow:  # a node type of it may be gone
             return ()
         return tuple(rule for node in plan.reasoners for rule in node.rules)

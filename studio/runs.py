@@ -53,14 +53,18 @@ class Runs:
         """Start a prepared run and wait until it is on record. It goes on whoever leaves."""
         speaking = _Speaking(services, self.publish)
         active = start(prepared, services, speaking.on_event, speaking.on_delta)
+        outcome = asyncio.create_task(active.outcome())
+        outcome.add_done_callback(lambda task: self._over(active.run_id, task))
         self._beginning.add(active)
         try:
             claimed = await asyncio.shield(active.claimed)
+        except BaseException:
+            active.cancel()
+            raise
         finally:
             self._beginning.discard(active)
-        outcome = asyncio.create_task(active.outcome())
-        self._under[active.run_id] = _Under(active, speaking.live, claimed.session_uid, outcome)
-        outcome.add_done_callback(lambda task: self._over(active.run_id, task))
+        if not outcome.done():
+            self._under[active.run_id] = _Under(active, speaking.live, claimed.session_uid, outcome)
         if self.stopping:
             active.cancel()
         return _started(claimed, prepared)

@@ -86,7 +86,15 @@ class Guard:
         if headers.get("sec-fetch-site") not in (None, "same-origin", "none"):
             return True
         origin = headers.get("origin")
-        return origin is not None and urlsplit(origin).netloc.lower() != host.lower()
+        return origin is not None and _netloc(origin) != host.lower()
+
+
+def _netloc(origin: str) -> str:
+    """Host and port of an Origin header; empty for one that is none."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return ""
 
 
 def host_name(host: str) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ipaddress
 import os
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -37,7 +39,18 @@ class Served(NamedTuple):
 
 def run(asked: Asked, started: Callable[[Served], Awaitable[None]]) -> None:
     """Serve until Ctrl-C or SIGTERM. Raises BadInput, BadSettings or StoreError where it cannot begin."""
-    asyncio.run(_run(asked, started))
+    with asyncio.Runner() as runner:
+        runner.run(_run(asked, started))
+        _leave()
+
+
+def _leave() -> None:
+    """End the process. Everything was closed; threads that still load a library are not waited for, since
+    that, and taking the interpreter down, may take longer than a server may take to stop."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(0)
 
 
 async def _run(asked: Asked, started: Callable[[Served], Awaitable[None]]) -> None:
@@ -102,6 +115,7 @@ def warn_of(host: str) -> None:
     if not is_loopback(host):
         say(
             f"Bound to {host}: everybody who reaches this machine there can knock. All they can do needs a\n"
-            "token, but tokens and contents travel unencrypted: put a server with TLS before it.",
+            "token, but tokens and contents travel unencrypted: put a server with TLS before it, and name\n"
+            "the host names that it is to answer to with --allow-host.",
             "yellow",
         )

@@ -9,13 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from runtime.calls import Clients
-from runtime.errors import FarthingError
+from runtime.errors import BadSettings, FarthingError
 from runtime.record import Record
 from runtime.run.services import Services
 from runtime.settings import Settings
 from studio.doors import Doors
 from studio.feeds import Feeds
 from studio.folder import Folder
+from studio.limits import Limits
 from studio.runs import Runs
 from studio.tokens import Tokens, tokens_path
 
@@ -50,6 +51,9 @@ class Studio:
         self.saving = asyncio.Lock()
         self._read_settings = read_settings
         self._old_clients: list[Clients] = []
+        self.limits = Limits(lambda: self.services)
+        self.trouble: str | None = None
+        self._cancelled = 0
         self._reaper: asyncio.Task[None] | None = None
 
     @property
@@ -61,10 +65,16 @@ class Studio:
         return self.services.settings
 
     def refresh(self) -> None:
-        """Read the settings again; runs under way keep those that they began with. Raises BadSettings."""
+        """Read the settings again; runs under way keep those that they began with. Settings that cannot be
+        used leave the old ones in force, and `trouble` says why."""
         if self._read_settings is None:
             return
-        settings = self._read_settings()
+        try:
+            settings = self._read_settings()
+        except BadSettings as error:
+            self.trouble = str(error)
+            return
+        self.trouble = None
         old = self.services
         if settings == old.settings:
             return
@@ -80,14 +90,16 @@ class Studio:
     def stop(self) -> int:
         """End every stream and cancel every run, at once; how many runs there were."""
         self.feeds.stop()
-        return self.runs.cancel_all()
+        self._cancelled = max(self._cancelled, self.runs.cancel_all())
+        return self._cancelled
 
     async def close(self) -> None:
         """Wait for cancelled runs, and let go of connections. The record is its opener's to close."""
         running = self.stop()
         late = await self.runs.drain(DRAIN_S)
         if running:
-            log.warning("%d running run(s) cancelled%s", running, f", {late} not yet ended" if late else "")
+            what = "One running run was" if running == 1 else f"{running} running runs were"
+            log.warning("%s cancelled%s.", what, f", and {late} have not ended yet" if late else "")
         if self._reaper is not None:
             self._reaper.cancel()
             await asyncio.wait([self._reaper])

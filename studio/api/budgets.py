@@ -25,7 +25,6 @@ from runtime.record import LimitChange
 from runtime.usage import parse_money
 from studio.api.route import Call, Endpoint
 from studio.api.shapes import amount_out, partition_of
-from studio.limits import Limits
 
 MOST_BUDGETS = 2_000
 MAX_REASON_CHARS = 1_000
@@ -91,7 +90,7 @@ async def budgets(call: Call) -> BudgetsOut:
     query, now = call.query, call.studio.services.clock.now()
     partition, user = partition_of(query.rehearsal), call.who.scope(query.user)
     lines = await call.studio.record.all_counters(partition, user)
-    rules = await Limits(call.studio).known([line.key for line in lines], partition)
+    rules = await call.studio.limits.known([line.key for line in lines], partition)
     found = {line.key: line.counter for line in lines}
     subject = Subject(partition, user or call.who.user, "", "")
     fresh = [
@@ -140,7 +139,7 @@ async def raise_limit(call: Call) -> BudgetOut:
     )
     given = body.key
     key = CounterKey(partition, given.pot, given.metric, given.period, given.owner, given.start)
-    rule = (await Limits(call.studio).known([key], partition)).get((key.pot, key.metric, key.period))
+    rule = (await call.studio.limits.known([key], partition)).get((key.pot, key.metric, key.period))
     await _require_known(call, key, rule)
     amount = _amount(key, body.amount)
     (before,) = await record.counters([key])

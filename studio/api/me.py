@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import msgspec
 
 from runtime.errors import BadSettings
@@ -47,7 +49,7 @@ class MeOut(msgspec.Struct, frozen=True, kw_only=True):
 async def me(call: Call) -> MeOut:
     """Who the credential is, and the default model and limits of a run."""
     if call.who.operator:
-        call.studio.refresh()
+        await asyncio.to_thread(call.studio.refresh)
     model, folder = default_model(call.studio.settings), call.studio.folder.root
     return MeOut(
         user=call.who.user,

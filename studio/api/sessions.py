@@ -227,7 +227,8 @@ async def events(call: Call) -> Response:
     """A session's events: a page of JSON, or a stream (`Accept: text/event-stream` or `stream=1`)."""
     line, query, record = await session_of(call, call.path["uid"]), call.query, call.studio.record
     headers = call.request.headers
-    if query.stream or "text/event-stream" in headers.get("accept", ""):
+    wants = query.stream or "text/event-stream" in headers.get("accept", "")
+    if wants and call.request.method != "HEAD":
         cursor = headers.get("last-event-id") or query.after
         return await open_stream(call.studio.feeds, record, line.uid, cursor, query.run)
     if query.after is not None and not (query.after.isascii() and query.after.isdigit()):

@@ -101,7 +101,7 @@ async def settings(call: Call) -> SettingsOut:
     paths, warnings = dict[str, str](), list[str]()
     if call.who.operator:
         paths = {"settings": str(known.path), "database": str(known.db), "keys": str(known.keys)}
-        warnings = list(known.warnings)
+        warnings = [*([call.studio.trouble] if call.studio.trouble else []), *known.warnings]
     return SettingsOut(
         model=default_model(known),
         providers=[provider_out(known, provider) for provider in known.providers.values()],

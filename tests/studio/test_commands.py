@@ -155,7 +155,7 @@ def test_serve_has_no_pages_and_drains(start: Callable[..., Process], fake_model
     stream.read()
     connection.close()
     assert code == 0 and took < 2
-    assert "1 running run(s) cancelled" in server.said and "Traceback" not in server.said
+    assert "One running run was cancelled." in server.said and "Traceback" not in server.said
     sessions = json.loads(server.farthing("sessions", "--json"))
     assert [session["state"] for session in sessions] == ["cancelled"]
 

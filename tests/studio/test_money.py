@@ -221,3 +221,13 @@ def test_settings_that_change_are_read_again(own_live: Callable[..., Live]) -> N
     assert ask(live, chief, "GET", "/me")["model"]["rehearsal"]
     (live.home / "config.toml").write_text('default_model = "ollama:tiny"\n')
     assert ask(live, chief, "GET", "/me")["model"]["name"] == "ollama:tiny"
+
+
+def test_settings_that_break_leave_the_old_ones_in_force(own_live: Callable[..., Live]) -> None:
+    live = own_live('default_model = "ollama:tiny"\n')
+    chief = live.token("chief", "operator")
+    (live.home / "config.toml").write_text("default_model = 5")
+    assert ask(live, chief, "GET", "/me")["model"]["name"] == "ollama:tiny"
+    assert "default_model" in ask(live, chief, "GET", "/settings")["warnings"][0]
+    (live.home / "config.toml").write_text("")
+    assert ask(live, chief, "GET", "/settings")["warnings"] == []

@@ -24,6 +24,8 @@ def test_other_host_names_are_refused(live: Live, host: str, path: str) -> None:
 ORIGINS = [
     ({"origin": "http://evil.example"}, 403),
     ({"origin": "null"}, 403),
+    ({"origin": "http://["}, 403),
+    ({"origin": ""}, 403),
     ({"origin": "http://127.0.0.1:1"}, 403),
     ({"sec-fetch-site": "cross-site"}, 403),
     ({"sec-fetch-site": "same-site"}, 403),
