@@ -147,6 +147,39 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 
     node_id: str
     messages: tuple[Message, ...]
+    tainted: bool = False
+
+
+class TurnLine(NamedTuple):
+    """A turn of a completed run. `id` is in the order of completion, `at` when the run ended. `tainted`: the
+    output of a tool, or memory that came from one, was in its context."""
+
+    id: int
+    session_uid: str
+    session_name: str
+    node_id: str
+    run_id: str
+    at: datetime
+    tainted: bool
+    messages: tuple[Message, ...]
+
+
+class UserTurns(NamedTuple):
+    """Turns by id. `count` is how many there are in all, `erasures` how much of the user's memory was erased
+    so far: where either is not as expected, what was taken in before must be read anew."""
+
+    lines: tuple[TurnLine, ...]
+    count: int
+    erasures: int
+
+
+class Access(NamedTuple):
+    """A fact was sent to a model or read by one, `hits` times, the last time at `at`."""
+
+    shelf: Shelf
+    key: str
+    hits: int
+    at: datetime
 
 
 class RunEnd(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,6 +190,7 @@ class RunEnd(msgspec.Struct, frozen=True, kw_only=True):
     outputs: dict[str, Any] = {}
     error: dict[str, Any] | None = None
     turns: tuple[Turn, ...] = ()
+    accesses: tuple[Access, ...] = ()
     at: datetime
 
 
@@ -437,6 +471,22 @@ class Record(Protocol):
     async def history(self, session_uid: str, node_id: str, *, last: int | None = None) -> list[Message]:
         """The messages of a node's turns in the session's completed runs, in the order in which the runs
         completed; `last` takes only about the last so many messages, whole turns."""
+        ...
+
+    async def user_turns(self, session_uid: str, node_ids: Sequence[str], *, after: int = 0) -> UserTurns:
+        """The turns of these nodes in every session of this session's user and flow, itself included, after
+        the turn `after`. Nothing where the session has no user."""
+        ...
+
+    async def earlier_turns(
+        self, session_uid: str, node_id: str, *, sessions: int, turns: int
+    ) -> list[TurnLine]:
+        """The last `turns` turns of a node in each of the last `sessions` other sessions of this session's
+        user and flow, oldest first. Nothing where the session has no user."""
+        ...
+
+    async def accesses(self, shelf: Shelf) -> dict[str, Access]:
+        """How often the facts of a shelf were used, by key."""
         ...
 
     async def counters(self, keys: Sequence[CounterKey]) -> list[Counter]:

@@ -112,7 +112,26 @@ def first(connection: sqlite3.Connection) -> None:
     _run(connection, _FIRST)
 
 
-STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (first,)
+_SECOND = """
+ALTER TABLE turn ADD COLUMN tainted INTEGER NOT NULL DEFAULT 0;
+UPDATE turn SET tainted = 1 WHERE instr(messages, CAST('"role":"tool"' AS BLOB)) > 0;
+CREATE INDEX session_user ON session (partition, user_id, flow_id);
+CREATE INDEX fact_erased ON fact (owner) WHERE state = 'erased';
+CREATE TABLE access (
+  partition TEXT NOT NULL, namespace TEXT NOT NULL, scope TEXT NOT NULL, owner TEXT NOT NULL,
+  key TEXT NOT NULL, hits INTEGER NOT NULL, last_at INTEGER NOT NULL,
+  PRIMARY KEY (partition, namespace, scope, owner, key)
+) WITHOUT ROWID;
+"""
+
+
+def second(connection: sqlite3.Connection) -> None:
+    """Memory that is used: which turns are tainted, whose they are, how often facts were shown. Of older
+    turns nobody knows what their tools gave, so those with tool calls count as tainted."""
+    _run(connection, _SECOND)
+
+
+STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (first, second)
 VERSION = len(STEPS)
 
 

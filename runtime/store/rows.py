@@ -12,7 +12,16 @@ from typing import Any, NamedTuple, Protocol
 from runtime.events import Entry, Event
 from runtime.facts import Fact, Shelf
 from runtime.ledger import Counter, CounterKey, Estimate, ModelPast
-from runtime.record import CallIntent, LedgerRow, LimitChange, RunEnd, RunStart, RunTotals, SessionKey
+from runtime.record import (
+    Access,
+    CallIntent,
+    LedgerRow,
+    LimitChange,
+    RunEnd,
+    RunStart,
+    RunTotals,
+    SessionKey,
+)
 
 
 class SessionRow(NamedTuple):
@@ -124,6 +133,10 @@ class Rows(Protocol):
     def add_run(self, start: RunStart, session: SessionRow) -> RunRow: ...
 
     def end_run(self, run: RunRow, end: RunEnd) -> None: ...
+
+    def count_accesses(self, accesses: Sequence[Access]) -> None:
+        """Add to how often facts were used."""
+        ...
 
     def run_totals(self, run_id: str) -> RunTotals: ...
 

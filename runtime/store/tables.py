@@ -59,6 +59,7 @@ class Session(SQLModel, table=True):
             sqlite_where=text("user_id IS NULL"),
         ),
         Index("session_uid", "uid", unique=True),
+        Index("session_user", "partition", "user_id", "flow_id"),
     )
     id: int = Field(primary_key=True)
     uid: str
@@ -98,7 +99,8 @@ class Run(SQLModel, table=True):
 
 
 class Turn(SQLModel, table=True):
-    """What a node of a completed run added to history; ids are in the order of completion."""
+    """What a node of a completed run added to history; ids are in the order of completion. `tainted`: the
+    output of a tool was in its context."""
 
     __table_args__ = (Index("turn_node", "session", "node_id"),)
     id: int = Field(primary_key=True)
@@ -107,6 +109,7 @@ class Turn(SQLModel, table=True):
     node_id: str
     size: int
     messages: bytes = Field(sa_type=LargeBinary)
+    tainted: int
 
 
 class Event(SQLModel, table=True):
@@ -276,6 +279,7 @@ class Fact(SQLModel, table=True):
             "attribute",
             sqlite_where=text("state = 'current' AND subject IS NOT NULL"),
         ),
+        Index("fact_erased", "owner", sqlite_where=text("state = 'erased'")),
     )
     id: int = Field(primary_key=True)
     partition: str
@@ -298,3 +302,16 @@ class Fact(SQLModel, table=True):
     subject: str | None = None
     attribute: str | None = None
     seen: int
+
+
+class Access(SQLModel, table=True):
+    """How often a fact was sent to a model or read by one, and when last."""
+
+    __table_args__ = {"sqlite_with_rowid": False}
+    partition: str = Field(primary_key=True)
+    namespace: str = Field(primary_key=True)
+    scope: str = Field(primary_key=True)
+    owner: str = Field(primary_key=True)
+    key: str = Field(primary_key=True)
+    hits: int
+    last_at: int

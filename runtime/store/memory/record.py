@@ -43,13 +43,14 @@ from runtime.store.memory.rows import MemoryRows
 from runtime.store.memory.rows_counters import fold
 from runtime.store.memory.rows_runs import put_events
 from runtime.store.memory.state import State
+from runtime.store.memory.turns import TurnReads
 from runtime.store.verbs import calls, facts, limits, runs
 from runtime.store.waiting import Waiting
 
 T = TypeVar("T")
 
 
-class MemoryRecord:
+class MemoryRecord(TurnReads):
     """`runtime.record.Record` in memory.
 
     A verb is one synchronous act of the loop's thread, so that it cannot be cancelled half-way; one that

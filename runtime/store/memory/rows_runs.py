@@ -9,8 +9,8 @@ import msgspec
 
 from runtime.events import Entry, Event
 from runtime.facts import Fact, Shelf
-from runtime.record import LedgerRow, RunEnd, RunStart, RunTotals, SessionKey
-from runtime.store.memory.state import LazyEntry, Session, State
+from runtime.record import Access, LedgerRow, RunEnd, RunStart, RunTotals, SessionKey
+from runtime.store.memory.state import LazyEntry, Session, State, TurnMark
 from runtime.store.rows import FactRow, RunRow, SessionRow
 from runtime.store.values import from_json, to_json
 from runtime.usage import Usage
@@ -82,9 +82,21 @@ class RunRows:
         state.put(state.runs, run.run_id, run._replace(state=end.state))
         state.put(state.ends, run.run_id, end)
         if end.state == "completed":
-            turns = state.sessions[run.session].turns
+            stored = state.sessions[run.session]
             for turn in end.turns:
-                state.add(turns.setdefault(turn.node_id, []), turn.messages)
+                state.last_turn += 1
+                mark = TurnMark(state.last_turn, run.run_id, end.at, turn.tainted)
+                state.add(stored.turns.setdefault(turn.node_id, []), turn.messages)
+                state.add(stored.turn_marks.setdefault(turn.node_id, []), mark)
+
+    def count_accesses(self, accesses: Sequence[Access]) -> None:
+        known = self._state.accesses
+        for access in accesses:
+            where = access.shelf, access.key
+            before = known.get(where)
+            hits = access.hits + (before.hits if before else 0)
+            at = max(access.at, before.at) if before else access.at
+            self._state.put(known, where, access._replace(hits=hits, at=at))
 
     def run_totals(self, run_id: str) -> RunTotals:
         return totals(self._state.settled.get(run_id, ()))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from runtime.events import Entry, encode
 from runtime.facts import Fact, Shelf
 from runtime.ledger import CounterKey, ModelPast
 from runtime.messages import Message
-from runtime.record import LedgerRow, RunEnd, RunStart, SessionKey
+from runtime.record import Access, LedgerRow, RunEnd, RunStart, SessionKey
 from runtime.store.rows import CallRow, CounterRow, RunRow
 from runtime.store.values import PeriodStarts
 
@@ -34,6 +34,15 @@ class LazyEntry(Entry):
         return tuple(self)[index]
 
 
+class TurnMark(NamedTuple):
+    """A turn's number in the order of completion, its run, when that ended, and whether it is tainted."""
+
+    id: int
+    run_id: str
+    at: datetime
+    tainted: bool
+
+
 class Session:
     """A session with its timeline, its runs and its turns by node."""
 
@@ -46,6 +55,7 @@ class Session:
         "opened_at",
         "run_ids",
         "runs",
+        "turn_marks",
         "turns",
         "uid",
     )
@@ -62,6 +72,8 @@ class Session:
         """The run of each entry."""
         self.runs: list[str] = []
         self.turns: dict[str, list[tuple[Message, ...]]] = {}
+        self.turn_marks: dict[str, list[TurnMark]] = {}
+        """What else is known of each of the turns."""
 
 
 class State:
@@ -101,6 +113,8 @@ class State:
         self.last_ticket = 0
         self.pulse = 0
         self.facts: dict[Shelf, dict[str, list[Fact]]] = {}
+        self.accesses: dict[tuple[Shelf, str], Access] = {}
+        self.last_turn = 0
         self.touched: set[str] = set()
         self._undo: list[Callable[[], Any]] = []
 

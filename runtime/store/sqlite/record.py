@@ -36,13 +36,14 @@ from runtime.record import (
 )
 from runtime.store.sqlite import ledger_reads, reads
 from runtime.store.sqlite.base import SqliteBase
+from runtime.store.sqlite.turns import SqliteTurns
 from runtime.store.verbs import calls, facts, limits, runs
 
 PAGE = 1000
 """Events read at a time on the loop's thread; longer reads go beside it."""
 
 
-class SqliteRecord(SqliteBase):
+class SqliteRecord(SqliteTurns, SqliteBase):
     """`runtime.record.Record` on one SQLite file.
 
     A verb that was handed over is carried out whole even when its awaiter is cancelled; the caller then does

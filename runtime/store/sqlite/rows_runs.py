@@ -114,9 +114,12 @@ class RunRows(Transaction):
         if end.state != "completed":
             return
         self.connection.executemany(
-            "INSERT INTO turn (session, run, node_id, size, messages) VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO turn (session, run, node_id, size, messages, tainted) VALUES (?, ?, ?, ?, ?, ?)",
             [
-                (run.session, run.id, turn.node_id, len(turn.messages), msgspec.json.encode(turn.messages))
+                (
+                    run.session, run.id, turn.node_id, len(turn.messages),
+                    msgspec.json.encode(turn.messages), turn.tainted,
+                )  # fmt: skip
                 for turn in end.turns
             ],
         )

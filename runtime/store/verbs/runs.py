@@ -110,6 +110,8 @@ def finish(rows: Rows, end: RunEnd, before: Sequence[Event], build: BuildFinish)
         run.session, run.session_uid, run.id, [*before, *said, *build(rows.run_totals(run.run_id))]
     )
     rows.end_run(run, end)
+    if end.accesses:
+        rows.count_accesses(end.accesses)
     return entries
 
 
