@@ -133,13 +133,28 @@ class Writer:
     def _transaction(
         self, rows: SqliteRows, batch: list[_Job]
     ) -> list[tuple[_Job, Any, BaseException | None]]:
-        """The verbs of a batch in the transaction that was begun, each at its own savepoint."""
-        answers: list[tuple[_Job, Any, BaseException | None]] = []
+        """The verbs of a batch in the transaction that was begun.
+
+        Nearly always all of them go well, so they run straight one after the other; when one raises, all are
+        taken back and run again, each at its own savepoint.
+        """
         try:
-            if len(batch) == 1:
-                answers.append((batch[0], batch[0].verb(rows), None))
-            else:
-                answers.extend(self._at_savepoint(rows, job) for job in batch)
+            answers: list[tuple[_Job, Any, BaseException | None]] = [(j, j.verb(rows), None) for j in batch]
+            rows.commit()
+        except BaseException as error:
+            rows.rollback()
+            if len(batch) == 1 or isinstance(error, sqlite3.Error) or not isinstance(error, Exception):
+                raise
+            return self._one_by_one(rows, batch)
+        return answers
+
+    def _one_by_one(
+        self, rows: SqliteRows, batch: list[_Job]
+    ) -> list[tuple[_Job, Any, BaseException | None]]:
+        """The same batch in a new transaction; a verb that raises leaves the others standing."""
+        try:
+            rows.begin(durable=any(job.durable for job in batch))
+            answers = [self._at_savepoint(rows, job) for job in batch]
             rows.commit()
         except BaseException:
             rows.rollback()
