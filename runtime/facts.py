@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
@@ -11,7 +12,7 @@ Partition = Literal["real", "rehearsal"]
 Scope = Literal["session", "user"]
 Kind = Literal["fact", "profile", "summary", "plan", "usage"]
 Origin = Literal["user", "operator", "model", "derived", "tainted"]
-FactState = Literal["current", "superseded", "forgotten", "conflict"]
+FactState = Literal["current", "superseded", "forgotten", "conflict", "erased"]
 
 MODEL_KINDS: frozenset[str] = frozenset({"fact", "profile"})
 INTERNAL_PREFIX = "__"
@@ -33,7 +34,9 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One version of a fact.
 
     `value` is JSON (null: present with an empty value). `confidence` is 0 to 1. `valid_to` null: still
-    valid. `seen` counts writes of the same value. `source` is the run that wrote it, `step` its step.
+    valid. `seen` counts writes of the same value. `source` is the run that wrote it, `step` its step; one
+    that begins with `version/` says which earlier version of the key a person put back or kept. The value
+    of an `erased` version is the mark of its receipt.
     """
 
     key: str
@@ -92,3 +95,82 @@ class Written(NamedTuple):
     outcome: Literal["created", "replaced", "seen", "conflict"]
     fact: Fact
     previous: Fact | None = None
+
+
+VERSION_SOURCE = "version/"
+
+
+def restored_from(fact: Fact) -> int | None:
+    """The version of its key that this one is a copy of, or None."""
+    number = (fact.source or "").removeprefix(VERSION_SOURCE)
+    return int(number) if number != fact.source and number.isascii() and number.isdigit() else None
+
+
+def facts_at(versions: Iterable[Fact], at: datetime) -> list[Fact]:
+    """The versions that were current at a time, in key order; what was erased since is not among them.
+
+    A conflict that a person settled looks like a former version. It never stood alone, so where two
+    versions of a key cover the time it is the untainted one that was current.
+    """
+    found: dict[str, Fact] = {}
+    for fact in versions:
+        was = fact.state in ("current", "superseded", "forgotten")
+        if not was or fact.recorded_at > at or fact.expired(at):
+            continue
+        other = found.get(fact.key)
+        if other is None or (not fact.tainted, fact.version) > (not other.tainted, other.version):
+            found[fact.key] = fact
+    return [found[key] for key in sorted(found)]
+
+
+class Erase(msgspec.Struct, frozen=True, kw_only=True):
+    """A wish to erase every value that keys ever had, wherever a user's data has it. `receipt` is an id
+    that stands in its place. `preview`: only count."""
+
+    keys: tuple[str, ...]
+    receipt: str
+    at: datetime
+    preview: bool = False
+
+
+class Erased(msgspec.Struct, frozen=True, kw_only=True):
+    """What an erasure reached, without the content.
+
+    `places` counts, by kind (facts, other facts, events, calls, inputs, outputs, turns), the documents in
+    which something was replaced. `left` counts those in which a value too short to be searched for still
+    stands, maybe by chance. `swept`: the file and its log were written anew where the text was still in
+    freed pages. `remains`: after that the same text stands in what is not the user's.
+    """
+
+    receipt: str
+    keys: tuple[str, ...]
+    versions: int
+    places: dict[str, int]
+    left: dict[str, int] = {}
+    swept: bool = True
+    remains: bool = False
+
+
+OUT_OF_REACH = (
+    "what was sent to model providers, and their logs",
+    "backups and copies of the database, exports, recorded scripts and other files",
+    "words that say the same in another way, and parts of the value",
+    "names of keys, sessions, users and flows, flow documents, and reasons in the ledger",
+    "what a program that is running now has in memory",
+)
+"""What no erasure reaches; a receipt names it."""
+
+
+class Shelved(NamedTuple):
+    """Every version of one key, and where it lies."""
+
+    shelf: Shelf
+    versions: tuple[Fact, ...]
+
+
+class Imported(NamedTuple):
+    """What an import did: keys that were added, that were there just so, and that were there otherwise."""
+
+    added: tuple[Shelved, ...]
+    same: tuple[Shelved, ...]
+    conflicts: tuple[Shelved, ...]

@@ -15,7 +15,18 @@ from typing import Any, Literal, NamedTuple, Protocol
 import msgspec
 
 from runtime.events import Entry, Event
-from runtime.facts import Fact, FactWrite, Partition, Shelf, Written
+from runtime.facts import (
+    Erase,
+    Erased,
+    Fact,
+    FactWrite,
+    Imported,
+    Origin,
+    Partition,
+    Shelf,
+    Shelved,
+    Written,
+)
 from runtime.ledger import Admission, Counter, CounterKey, Estimate, ModelPast, Rule
 from runtime.messages import Message
 from runtime.usage import Usage
@@ -371,6 +382,8 @@ BuildAdmission = Callable[[Admission, tuple[Counter, ...]], Sequence[Event]]
 BuildSettled = Callable[[tuple[Counter, ...], bool], Sequence[Event]]
 BuildWritten = Callable[[Written], Sequence[Event]]
 BuildFinish = Callable[[RunTotals], Sequence[Event]]
+BuildErased = Callable[[Erased], Sequence[Event]]
+BuildImported = Callable[[Shelved], Sequence[Event]]
 
 
 class Record(Protocol):
@@ -448,6 +461,48 @@ class Record(Protocol):
         self, shelf: Shelf, keys: Sequence[str], at: datetime, events: Sequence[Event], *, run_id: str | None
     ) -> tuple[Entry, ...]:
         """Put a marker over the keys: reads answer absent; a later write starts a new version."""
+        ...
+
+    async def undo_fact(
+        self, shelf: Shelf, key: str, actor: str | None, at: datetime, build: BuildWritten
+    ) -> tuple[Written, tuple[Entry, ...]]:
+        """Put back the version before as a new one; lifts a forgetting, never an erasure. Raises NotFound
+        or Conflict where there is nothing to go back to."""
+        ...
+
+    async def settle_fact(
+        self,
+        shelf: Shelf,
+        key: str,
+        keep: int,
+        origin: Origin,
+        actor: str | None,
+        at: datetime,
+        build: BuildWritten,
+    ) -> tuple[Written, tuple[Entry, ...]]:
+        """Decide between the current version and the conflicts beside it: `keep` is the version that a
+        person vouches for; the others are retired. Raises NotFound or Conflict."""
+        ...
+
+    async def erase_facts(
+        self, shelf: Shelf, wish: Erase, build: BuildErased
+    ) -> tuple[Erased, tuple[Entry, ...]]:
+        """Replace every value of these keys by the receipt's mark, in all data of their user. Refused with
+        Conflict while a run of that user is active. A preview changes and says nothing."""
+        ...
+
+    async def move_facts(
+        self, shelf: Shelf, to: Shelf, keys: Sequence[str], at: datetime, events: Sequence[Event]
+    ) -> tuple[Entry, ...]:
+        """Put keys with all their versions on another shelf of the partition, whole or not at all: Conflict
+        where one is there already, NotFound where one is missing."""
+        ...
+
+    async def import_facts(
+        self, items: Sequence[Shelved], at: datetime, build: BuildImported, *, keep_ours: bool = False
+    ) -> tuple[Imported, tuple[Entry, ...]]:
+        """Add keys with all their versions. Where one is there otherwise, nothing is added at all, unless
+        `keep_ours` leaves those out."""
         ...
 
     async def change_limit(self, change: LimitChange, events: Sequence[Event]) -> tuple[Entry, ...]:

@@ -43,7 +43,7 @@ class Long(NamedTuple):
 
 LONG = {
     "runtime/events.py": Long(560, "the closed union, every event on one page"),
-    "runtime/record.py": Long(520, "the storage protocol, every verb and read on one page"),
+    "runtime/record.py": Long(640, "the storage protocol, every verb and read on one page"),
     "runtime/ledger.py": Long(340, "the whole arithmetic of budgets, pure"),
 }
 

@@ -70,7 +70,7 @@ class Eraser:
         return sorted({_inner(text) for text in texts if text}, key=lambda raw: (len(raw), raw))
 
     def traces(self) -> list[bytes]:
-        """Bytes that must not be in a file any more: the texts that are long enough to say so by themselves."""
+        """Bytes that must be in no file any more: of the texts that are long enough to be searched for."""
         return sorted({_inner(form) for form, mark in self._marks.items() if mark == self.mark})
 
     def clean(self, raw: bytes, *, free: bool) -> Cleaned:
@@ -178,7 +178,7 @@ class _Work:
         return new
 
     def _nested(self, text: str) -> str:
-        """A text that is JSON itself, such as a tool's arguments: the key may say which of its values it is."""
+        """A text that is JSON itself, such as a tool's arguments, in which a key may name its value."""
         try:
             value = json.loads(text)
         except (ValueError, RecursionError):
@@ -229,4 +229,3 @@ def _forms(text: str) -> Iterator[str]:
             yield once
             yield escape(once)
             yield json.dumps(once, ensure_ascii=ascii_only)[1:-1]
-

@@ -11,7 +11,7 @@ from runtime.errors import Conflict
 from runtime.events import Entry, Event
 from runtime.facts import Fact, FactWrite, Shelf, Written
 from runtime.record import BuildWritten
-from runtime.store.rows import FactRow, Rows
+from runtime.store.rows import FactRow, Rows, RunRow
 from runtime.store.values import canonical
 from runtime.store.verbs.runs import append_admin, running, say
 
@@ -29,10 +29,12 @@ def write_fact(
     versions = rows.fact_rows(shelf, write.key)
     current = next((row for row in versions if row.fact.state == "current"), None)
     _check_version(write, current)
+    if run is not None:
+        _check_taken_away(run, write, versions)
     written = _write(rows, shelf, write, at, versions, current)
     if run is not None:
         return written, say(rows, run, build(written))
-    return written, append_admin(rows, shelf.partition, _user_of(rows, shelf), uid, at, list(build(written)))
+    return written, append_admin(rows, shelf.partition, user_of(rows, shelf), uid, at, list(build(written)))
 
 
 def forget_facts(
@@ -48,10 +50,10 @@ def forget_facts(
     for key in dict.fromkeys(keys):
         for row in rows.fact_rows(shelf, key):
             if row.fact.state in ("current", "conflict"):
-                _close(rows, shelf, row, "forgotten", at)
+                close_version(rows, shelf, row, "forgotten", at)
     if run is not None:
         return say(rows, run, events)
-    return append_admin(rows, shelf.partition, _user_of(rows, shelf), uid, at, events)
+    return append_admin(rows, shelf.partition, user_of(rows, shelf), uid, at, events)
 
 
 def _check_version(write: FactWrite, current: FactRow | None) -> None:
@@ -63,6 +65,21 @@ def _check_version(write: FactWrite, current: FactRow | None) -> None:
             f"The fact {write.key!r} {now}, not at version {write.expect_version}.",
             remedy="Read it again and decide anew.",
         )
+
+
+def _check_taken_away(run: RunRow, write: FactWrite, versions: Sequence[FactRow]) -> None:
+    """A run that began before a fact was forgotten may still know it, and must not bring it back. (Nothing
+    is erased while a run is under way.)"""
+    if not versions or versions[-1].fact.state != "forgotten":
+        return
+    said = canonical(write.value)
+    for fact in (row.fact for row in versions if row.fact.state == "forgotten"):
+        if canonical(fact.value) == said and fact.valid_to is not None and fact.valid_to >= run.queued_at:
+            raise Conflict(
+                f"The fact {write.key!r} was forgotten after this run had begun.",
+                code="memory.forgotten",
+                remedy="Leave it out; it was taken away on purpose.",
+            )
 
 
 def _write(
@@ -88,16 +105,14 @@ def _write(
         for row in conflicts:
             if _same(row.fact, write, said):
                 return Written("conflict", _seen(rows, shelf, row, write), protected.fact)
-        beside = _version(write, last + 1, at, "conflict")
-        rows.add_fact(shelf, beside)
+        beside = put_version(rows, shelf, write, last + 1, at, "conflict")
         return Written("conflict", beside, protected.fact)
     replaced = [row for row in [current, *rivals] if row is not None]
     for row in replaced:
-        _close(rows, shelf, row, "superseded", at)
+        close_version(rows, shelf, row, "superseded", at)
     if not tainted:
         _settle(rows, shelf, conflicts, at)
-    fact = _version(write, last + 1, at, "current")
-    rows.add_fact(shelf, fact)
+    fact = put_version(rows, shelf, write, last + 1, at, "current")
     if replaced:
         return Written("replaced", fact, replaced[0].fact)
     return Written("created", fact)
@@ -131,17 +146,19 @@ def _seen(rows: Rows, shelf: Shelf, row: FactRow, write: FactWrite) -> Fact:
 def _settle(rows: Rows, shelf: Shelf, conflicts: list[FactRow], at: datetime) -> None:
     """An untainted write decides: what stood beside is retired."""
     for row in conflicts:
-        _close(rows, shelf, row, "superseded", at)
+        close_version(rows, shelf, row, "superseded", at)
 
 
-def _close(rows: Rows, shelf: Shelf, row: FactRow, state: str, at: datetime) -> None:
+def close_version(rows: Rows, shelf: Shelf, row: FactRow, state: str, at: datetime) -> None:
+    """End a version; what had ended before keeps its end."""
     until = row.fact.valid_to
     ended = at if until is None else min(until, at)
     rows.put_fact(row, shelf, msgspec.structs.replace(row.fact, state=state, valid_to=ended))
 
 
-def _version(write: FactWrite, version: int, at: datetime, state: str) -> Fact:
-    return msgspec.convert(
+def put_version(rows: Rows, shelf: Shelf, write: FactWrite, version: int, at: datetime, state: str) -> Fact:
+    """Add a version of a key as written."""
+    fact = msgspec.convert(
         {
             **{name: getattr(write, name) for name in write.__struct_fields__ if name != "expect_version"},
             "version": version,
@@ -150,9 +167,12 @@ def _version(write: FactWrite, version: int, at: datetime, state: str) -> Fact:
         },
         Fact,
     )
+    rows.add_fact(shelf, fact)
+    return fact
 
 
-def _user_of(rows: Rows, shelf: Shelf) -> str | None:
+def user_of(rows: Rows, shelf: Shelf) -> str | None:
+    """Whose facts lie there; a session's are its user's."""
     if shelf.scope == "user":
         return shelf.owner
     session = rows.session_by_uid(shelf.owner)
