@@ -117,9 +117,13 @@ class RunRows(Transaction):
             "INSERT INTO turn (session, run, node_id, size, messages, tainted) VALUES (?, ?, ?, ?, ?, ?)",
             [
                 (
-                    run.session, run.id, turn.node_id, len(turn.messages),
-                    msgspec.json.encode(turn.messages), turn.tainted,
-                )  # fmt: skip
+                    run.session,
+                    run.id,
+                    turn.node_id,
+                    len(turn.messages),
+                    msgspec.json.encode(turn.messages),
+                    turn.tainted,
+                )
                 for turn in end.turns
             ],
         )
