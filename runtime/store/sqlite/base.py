@@ -33,7 +33,7 @@ from runtime.store.sqlite.writer import Committed, Verb, Writer
 from runtime.store.waiting import Waiting
 
 if TYPE_CHECKING:
-    from filelock import FileLock
+    from runtime.store.sqlite.owners import Lock
 
 POLL_S = 0.005
 """How often other processes' commits are looked for while a session is followed."""
@@ -56,7 +56,7 @@ class SqliteBase:
         self._writer: Writer | None = None
         self._reader: Reader | None = None
         self._read: sqlite3.Connection | None = None
-        self._lock: FileLock | None = None
+        self._lock: Lock | None = None
         self._poller: asyncio.Task[None] | None = None
         self._reaped = time.monotonic()
 
