@@ -107,7 +107,7 @@ async def _run(request: RunRequest, asked: Asked, data: bytes, settings: Setting
                         kept=kept,
                     ),
                     services,
-                    _both(keep, show.result),
+                    _listener(keep, show),
                 )
                 with cancels(batch.cancel):
                     summary = await batch.run()
@@ -139,10 +139,11 @@ def _print(result: Result) -> None:
     sys.stdout.flush()
 
 
-def _both(first: OnResult, second: OnResult) -> OnResult:
+def _listener(keep: OnResult, show: Progress) -> OnResult:
     def listen(result: Result) -> None:
-        first(result)
-        second(result)
+        show.clear()
+        keep(result)
+        show.result(result)
 
     return listen
 
@@ -179,9 +180,14 @@ class Progress:
         name = f" ({one_line(result.id)})" if result.id else ""
         self._say(f"line {result.line}{name}: {one_line(result.error.message)}", "red")
 
-    def _say(self, text: str, *styles: str) -> None:
+    def clear(self) -> None:
+        """Take the line that changes away, since something else is going to be written."""
         if self._shown:
             sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    def _say(self, text: str, *styles: str) -> None:
+        self.clear()
         say(text, *styles)
 
     def end(self, summary: Summary) -> None:

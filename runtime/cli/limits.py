@@ -61,7 +61,8 @@ def _plan(raw: bytes, name: str) -> Plan:
     from runtime.registry import installed
     from runtime.spec import load_flow
 
-    return compile_flow(load_flow(raw, name=name), installed())
+    # Which functions its tools are is of no matter here, and they may not be registered just now.
+    return compile_flow(load_flow(raw, name=name), installed(), lambda: None)
 
 
 def of_plan(plan: Plan) -> list[Known]:

@@ -22,8 +22,11 @@ def attach_tools(draft: Draft) -> None:
     from runtime.tools.attached import ToolNode, attach_all, same_names
     from runtime.tools.registry import installed_tools
 
+    registry = (draft.find_tools or installed_tools)()
+    if registry is None:
+        return
     nodes = [ToolNode(n.spec.id, draft.path_of[n.spec.id], n.config) for n in lenders]
-    found = attach_all(nodes, (draft.find_tools or installed_tools)(), draft.folder)
+    found = attach_all(nodes, registry, draft.folder)
     draft.tools = found.tools
     draft.problems += found.problems
     lent: dict[str, list[Attached]] = defaultdict(list)

@@ -21,8 +21,8 @@ def compile_flow(
     """The plan of a document. Raises BadFlow with every problem of level `error`.
 
     `find_tools` gives the tools that the flow can name, asked only where it names one; absent, the installed
-    ones. `folder` is the flow's own, to which the folders that its tools may read are relative; absent, the
-    working folder.
+    ones; one that gives None leaves tools out, for who only looks at the rest of the plan. `folder` is the
+    flow's own, to which the folders that its tools may read are relative; absent, the working folder.
     """
     draft = Draft(loaded, registry, find_tools, folder)
     for i, node in enumerate(draft.spec.nodes):

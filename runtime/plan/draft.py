@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from runtime.tools.registry import ToolRegistry
 
 
-FindTools = Callable[[], "ToolRegistry"]
+FindTools = Callable[[], "ToolRegistry | None"]
 
 
 class Compiled(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from runtime.errors import FarthingError
+from runtime.errors import FarthingError, StoreError
 from runtime.events import AgentError, CallError, Entry, Gauge
 from runtime.ledger import Rule
 from runtime.record import RunLine, SessionFilter
@@ -74,10 +74,24 @@ class Batch:
         kept = len(self._results)
         await self._check()
         workers = min(self._request.concurrency, len(self._to_do))
-        await asyncio.gather(*(self._work() for _ in range(workers)))
+        await self._together(workers)
         found = summed(self._results.values())
         why = next(iter(self._spent.values()), None)
         return found._replace(kept=kept, cancelled=self._cancelled, stopped=bool(self._spent), why=why)
+
+    async def _together(self, workers: int) -> None:
+        """Work off the lines. What breaks one worker (the store, the place of the results) ends them all."""
+        work = [asyncio.create_task(self._work()) for _ in range(workers)]
+        if not work:
+            return
+        try:
+            await asyncio.wait(work, return_when=asyncio.FIRST_EXCEPTION)
+        finally:
+            if not all(task.done() for task in work):
+                self.cancel()
+                await asyncio.wait(work)
+        for task in work:
+            task.result()
 
     def _rules(self) -> tuple[Rule, ...]:
         """The limits of the command line as ones of the whole batch, whoever its lines are for."""
@@ -123,6 +137,8 @@ class Batch:
             prepared = prepare(self._asked(line), self._services)
             earlier = await self._found(line, prepared)
             return earlier or await self._run(line, prepared)
+        except StoreError:
+            raise
         except FarthingError as error:
             told = CallError(code=error.code, message=error.message, remedy=error.remedy)
             return self._failed(line, "invalid" if error.code == INVALID else "failed", told)
@@ -158,7 +174,7 @@ class Batch:
         """Take note of a budget that will stop every other line of its user, or of anybody, as well."""
         if gauge.period in ("run", "session") or gauge.limit is None or gauge.used < gauge.limit:
             return
-        everyone = False
+        everyone = True
         for given in prepared.assignments.values():
             rules = [
                 rule
@@ -167,7 +183,7 @@ class Batch:
             ]
             if not rules:
                 return
-            everyone = all(rule.everyone for rule in rules)
+            everyone = everyone and all(rule.everyone for rule in rules)
         self._spent.setdefault(None if everyone else prepared.session.user_id, why)
 
     async def _found(self, line: Line, prepared: Prepared) -> Result | None:

@@ -93,3 +93,12 @@ def test_its_card_says_what_it_calls() -> None:
     assert tool_node.summary is not None
     config = tool_node.config.model_validate({"function": "read_file", "folder": "docs"})
     assert tool_node.summary(config) == "read_file in docs"
+
+
+def test_who_wants_only_the_budgets_of_a_flow_need_not_have_its_tools() -> None:
+    document = agent_flow(budgets=[{"limit": 5}])
+    document["nodes"].append(node("t", "tool", function="of_somebody_else"))
+    document["edges"].append({"source": "t", "target": "a", "target_port": "tool"})
+    plan = compile_flow(load_flow(msgspec.json.encode(document)), installed(), lambda: None)
+    (agent,) = plan.reasoners
+    assert ([rule.limit for rule in agent.rules], agent.tools) == ([5], ())

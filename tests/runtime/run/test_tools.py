@@ -73,6 +73,7 @@ async def test_functions_are_called_by_every_strategy(strategy: str) -> None:
     assert [event.result for event in ran.of("tool.response")] == [3]
 
 
+@pytest.mark.promise("TOO-3")
 async def test_calls_of_one_step_run_at_the_same_time_with_results_in_call_order() -> None:
     meeting = threading.Barrier(3, timeout=10)
 
@@ -118,6 +119,7 @@ def gives_an_object() -> object:
     return object()
 
 
+@pytest.mark.promise("TOO-2", "RUN-6")
 @pytest.mark.parametrize(
     ("function", "code", "words"),
     [
@@ -150,6 +152,7 @@ async def test_a_tool_that_fails_is_answered_to_the_model(function: Any, code: s
     assert ran.text == "sorry"
 
 
+@pytest.mark.promise("TOO-1")
 async def test_arguments_that_do_not_fit_are_told_in_words_and_nothing_is_called() -> None:
     called = []
 
@@ -185,6 +188,7 @@ def numbers() -> dict[str, float]:
     return {"a": float("nan"), "b": float("-inf"), "c": 0.5}
 
 
+@pytest.mark.promise("TOO-2")
 async def test_a_long_result_is_cut_and_says_how_much() -> None:
     ran = await run(with_tools("big", max_result_tokens=100), [calls("big", {}), says("done")], big)
     (answered,) = ran.of("tool.response")
@@ -200,6 +204,7 @@ async def test_nan_is_told_as_a_text_and_reaches_no_event() -> None:
     assert ran.of("tool.response")[0].result == {"a": "NaN", "b": "-Infinity", "c": 0.5}
 
 
+@pytest.mark.promise("TOO-2")
 async def test_what_a_tool_prints_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     async def says_so() -> str:
         """Print, and be async."""
@@ -240,6 +245,7 @@ async def test_a_call_that_changes_something_is_kept_with_its_result() -> None:
         assert "context" not in ran.requests[0].tools[0].parameters["properties"]
 
 
+@pytest.mark.promise("TOO-4")
 @pytest.mark.parametrize("stored", [False, True], ids=["memory", "sqlite"])
 async def test_a_finished_call_gives_its_stored_result_and_is_not_called_again(
     stored: bool, tmp_path: Path
@@ -308,6 +314,7 @@ async def test_a_cancelled_call_is_closed_and_the_run_ends_at_once() -> None:
 # -- rehearsal
 
 
+@pytest.mark.promise("TOO-5")
 async def test_a_rehearsal_runs_what_changes_nothing_and_stubs_the_rest() -> None:
     called = []
 
@@ -388,6 +395,7 @@ async def test_taint_follows_the_flow_to_agents_that_call_no_tool() -> None:
 # -- what a flow needs
 
 
+@pytest.mark.promise("TOO-6")
 async def test_needs_are_granted_before_a_tool_may_be_used(tmp_path: Path) -> None:
     tools = tmp_path / "mine.py"
     tools.write_text('def shout(text: str) -> str:\n    """Shout."""\n    return text.upper()\n')

@@ -110,6 +110,7 @@ def test_only_texts_of_a_bearable_size_are_read(folder: Path) -> None:
     assert len(read_file(context(folder), "most")) == MAX_BYTES
 
 
+@pytest.mark.promise("TOO-7")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(["..", ".", "sub", "up", "out", "in", "a.txt", "docs", "secret.txt", "/"])))
 def test_no_path_leads_out(folder: Path, parts: list[str]) -> None:

@@ -128,6 +128,7 @@ def test_settings_name_files_of_tools(tmp_path: Path) -> None:
     assert installed_tools(settings.tool_files).get("shout") is not None
 
 
+@pytest.mark.promise("TOO-6")
 def test_files_beside_a_flow_are_never_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trap = "raise SystemExit('a file beside a flow was run')\n"
     for name in ("shout.py", "tools.py", "farthing_tools.py", "conftest.py"):

@@ -69,6 +69,7 @@ def order(
     return locals()
 
 
+@pytest.mark.promise("TOO-1")
 def test_the_schema_says_all_that_the_signature_says() -> None:
     made = tool(order)
     assert made.spec.description == "Order an item."
