@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from runtime.cli.files import examples_folder
 from runtime.errors import NotGranted
 from runtime.plan import Plan
 from runtime.record import Record
@@ -22,9 +23,12 @@ class Wanted(NamedTuple):
     hash: str | None
     granted: bool
 
-    def lines(self) -> list[str]:
-        """One line for a person for each need."""
-        return list(say_needs(self.needs))
+    def lines(self, who: Credential) -> list[str]:
+        """One line for a person for each need. Only operators are told where other files lie."""
+        if who.operator:
+            return list(say_needs(self.needs))
+        told = say_needs(need for need in self.needs if not need.startswith("id "))
+        return [*told, *(["go by the id of another flow"] if len(told) < len(set(self.needs)) else [])]
 
 
 async def wanted(studio: Studio, plan: Plan, place: Path | None, *, bundled: bool = False) -> Wanted:
@@ -52,9 +56,9 @@ async def require(studio: Studio, who: Credential, plan: Plan, found: Wanted, al
         raise Refused(
             422,
             error.code,
-            error.message,
+            f"This flow wants to {'; '.join(found.lines(who))}.",
             "Look at what it wants; an operator can allow it.",
-            needs=found.lines(),
+            needs=found.lines(who),
             needs_hash=found.hash,
         ) from None
     place = grants_path(studio.settings.data)
@@ -62,10 +66,14 @@ async def require(studio: Studio, who: Credential, plan: Plan, found: Wanted, al
 
 
 async def _met_elsewhere(record: Record, flow_id: str, place: Path | None) -> tuple[str, ...]:
-    """Other files that this id was run from: a copy of it could otherwise read what they remember."""
-    if place is None:
-        return ()
-    return tuple(f"id {path}" for path in await record.flow_paths(flow_id) if path != str(place))
+    """Other files that this id was run from: a copy of it, or a draft from anywhere, could otherwise read
+    what they remember. The examples' own files are no secret from their drafts."""
+    examples = str(examples_folder().resolve())
+    return tuple(
+        f"id {path}"
+        for path in await record.flow_paths(flow_id)
+        if path != str(place) and not path.startswith(examples)
+    )
 
 
 def _grants(studio: Studio) -> Grants:

@@ -6,14 +6,14 @@ from typing import Any
 
 import msgspec
 
-from runtime.cli.files import EXAMPLE, example_names
+from runtime.cli.files import EXAMPLE, example_names, read_flow
 from runtime.errors import BadFlow, BadSettings, FarthingError, Problem
 from runtime.node import NodeType
 from runtime.plan import Plan, PlanNode, compile_flow
 from runtime.providers import SCRIPTED
 from runtime.registry import Registry
 from runtime.settings import Settings
-from runtime.spec import load_flow, plain_numbers
+from runtime.spec import load_flow, plain_numbers, save_flow
 from studio.api.catalog import PortOut, port_out
 from studio.api.route import LARGE_BODY, Call, Endpoint
 from studio.needs import wanted
@@ -87,10 +87,12 @@ async def validate(call: Call) -> ValidateOut:
     agents, trouble = _agents(plan, call.studio.settings) if plan is not None else ([], [])
     needs, digest, granted = [], None, True
     if plan is not None:
-        bundled = call.body.path in [EXAMPLE + name for name in example_names()]
-        place = None if bundled or call.body.path is None else call.studio.folder.place(call.body.path)
+        path = call.body.path or ""
+        example = path.startswith(EXAMPLE)
+        place = call.studio.folder.place(path) if path and not example else None
+        bundled = example and _unchanged(path, document)
         found = await wanted(call.studio, plan, place, bundled=bundled)
-        needs, digest, granted = found.lines(), found.hash, found.granted
+        needs, digest, granted = found.lines(call.who), found.hash, found.granted
     nodes = _nodes(document)
     return ValidateOut(
         problems=[ProblemOut(**problem._asdict()) for problem in [*problems, *trouble]],
@@ -101,6 +103,13 @@ async def validate(call: Call) -> ValidateOut:
         input=_input(nodes, registry),
         agents=agents,
     )
+
+
+def _unchanged(path: str, document: bytes) -> bool:
+    """Whether this still is the example as it came with Farthing."""
+    if path.removeprefix(EXAMPLE) not in example_names():
+        return False
+    return save_flow(load_flow(read_flow(path).raw).spec) == save_flow(load_flow(document).spec)
 
 
 def _nodes(document: bytes) -> list[dict[str, Any]]:

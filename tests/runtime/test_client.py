@@ -31,7 +31,7 @@ def test_run_is_started_followed_and_read(live: Live) -> None:
     ended = run.wait()
     assert (ended["state"], ended["session"]) == ("completed", "by program")
     assert list(client_of(live).run(run.run_id).events(after=seqs[-1])) == []
-    assert client_of(live).start(FLOW, "Hi").wait()["state"] == "completed"
+    assert client_of(live).start({**FLOW, "id": "a document"}, "Hi").wait()["state"] == "completed"
     assert client_of(live).start("example:support", "Hi").wait()["state"] == "completed"
 
 

@@ -124,7 +124,7 @@ def test_nothing_of_others_is_changed(live: Live, owned: dict[str, str], role: A
 def test_runner_runs_no_unsaved_flow(live: Live) -> None:
     flow = live.request("GET", f"{A}/flows/talk.json", token=live.token("me", "runner")).json["flow"]
     for role, status in (("runner", 403), ("editor", 201)):
-        body = {"flow": flow, "input": "Hello"}
+        body = {"flow": flow, "base_path": "talk.json", "input": "Hello"}
         assert live.request("POST", f"{A}/runs", body, token=live.token("me", role)).status == status  # type: ignore[arg-type]
 
 

@@ -274,7 +274,21 @@ def test_id_that_was_met_elsewhere_is_asked_for(live: Live, editor: str) -> None
     (live.flows / "stranger.json").write_text(json.dumps({**FLOW, "name": "stranger"}))
     answer = live.request("POST", f"{A}/runs", {"path": "stranger.json", "input": "Hi"}, token=editor)
     assert (answer.status, answer.code) == (422, "flow.not_granted")
-    assert validate(live, editor, FLOW, path="stranger.json")["needs"]
+    told = validate(live, editor, FLOW, path="stranger.json")
+    assert told["needs"] == ["go by the id of another flow"] and not told["granted"]
+    assert str(live.flows) not in answer.raw.decode(), "where other files lie is for operators"
+    chief = validate(live, live.token("chief", "operator"), FLOW)
+    assert chief["needs"] == [f"go by the id of the flow at {live.flows}/talk.json"]
+    assert validate(live, editor, FLOW, path="talk.json")["granted"]
+    draft = live.request("POST", f"{A}/runs", {"flow": FLOW, "input": "Hi"}, token=editor)
+    assert (draft.status, draft.code) == (422, "flow.not_granted")
+    as_draft = {"flow": FLOW, "input": "Hi", "base_path": "talk.json"}
+    assert live.request("POST", f"{A}/runs", as_draft, token=editor).status == 201
+    for path, status in (("example:support", 201), (None, 201)):
+        example = live.request("GET", f"{A}/examples/support", token=editor).json["flow"]
+        body = {"flow": example, "input": "Hi", **({} if path is None else {"base_path": path})}
+        assert live.request("POST", f"{A}/runs", body, token=editor).status == status
+        assert validate(live, editor, example, path="example:support")["granted"]
     (live.flows / "stranger.json").unlink()
 
 
