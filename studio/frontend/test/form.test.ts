@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Schema } from '../src/api/types'
 import { blank, bounds, completeVariable, describe as shapeOf, members, openVariable, readNumber, split, unitOf, withField } from '../src/inspector/model'
-import { fieldPath, isAbout } from '../src/state/validation'
+import { fieldPath, isAbout, problemText } from '../src/state/validation'
 
 const ROOT: Schema = {
   type: 'object',
@@ -20,6 +20,7 @@ const ROOT: Schema = {
     deep: { $ref: '#/$defs/Deep', default: { tokens: 5 } },
     context: { discriminator: { propertyName: 'mode', mapping: {} }, oneOf: [{ $ref: '#/$defs/None' }, { $ref: '#/$defs/Keep' }], default: { mode: 'keep', keep: 40 } },
     either: { anyOf: [{ oneOf: [{ $ref: '#/$defs/None' }, { $ref: '#/$defs/Keep' }] }, { type: 'null' }], default: null },
+    free: { default: null },
     any: { anyOf: [{ type: 'object', additionalProperties: true }, { type: 'null' }], default: null },
   },
   $defs: {
@@ -35,7 +36,7 @@ const shape = (name: string) => shapeOf(ROOT.properties![name]!, ROOT, name)
 describe('shapes of a schema', () => {
   test.each([
     ['name', 'text', false], ['limit', 'amount', true], ['pct', 'amount', true], ['steps', 'number', false], ['warm', 'number', true], ['on', 'bool', false], ['period', 'enum', false],
-    ['only', 'enum', false], ['may', 'set', false], ['blocks', 'list', false], ['deep', 'object', false], ['context', 'union', false], ['either', 'union', true], ['any', 'json', true],
+    ['only', 'enum', false], ['may', 'set', false], ['blocks', 'list', false], ['deep', 'object', false], ['context', 'union', false], ['either', 'union', true], ['any', 'json', true], ['free', 'json', true],
   ])('%s is %s, nullable %s', (name, kind, nullable) => expect([shape(name).kind, shape(name).nullable]).toEqual([kind, nullable]))
 
   test('a union is told apart by its tag', () => {
@@ -108,6 +109,11 @@ describe('problems', () => {
 
   test.each([['$.nodes[2].config.context.keep', 'context.keep'], ['nodes.0.config.blocks[1].name', 'blocks.1.name'], ['config.limit', 'limit'], ['$.nodes[0].config', ''], ['edges[0]', null]])(
     '%s is in the field %j', (path, field) => expect(at(path)).toBe(field))
+
+  test('are said as sentences, without the path that is shown beside them', () => {
+    expect(problemText({ message: '$.nodes[1].config: give either', remedy: 'Change it', path: '$.nodes[1].config' })).toBe('Give either. Change it.')
+    expect(problemText({ message: 'Done!', remedy: null, path: null })).toBe('Done!')
+  })
 
   test('a union’s tag in the path does not hide the field', () => {
     expect(isAbout('context.keep.keep', 'context.keep')).toBe(true)

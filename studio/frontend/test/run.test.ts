@@ -55,6 +55,8 @@ describe('a run as it happens', () => {
   test('what ran when the run ended does not run on', () => {
     const shown = apply(EMPTY, [event('run.started', { node_id: null }), event('node.started'), event('run.finished', { node_id: null, state: 'cancelled' })], [])
     expect(shown.nodes.a!.state).toBe('cancelled')
+    const told = apply(EMPTY, [event('node.started'), event('node.failed', { error: { code: 'cancelled', message: 'The run was cancelled.' } })], [])
+    expect(told.nodes.a).toMatchObject({ state: 'cancelled', error: null })
   })
 
   test('what is given is not changed', () => {

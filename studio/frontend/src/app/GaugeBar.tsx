@@ -1,6 +1,6 @@
 // A budget as a bar: used solid, held striped, unknown hatched, the threshold a tick. In words beside it.
 import type { Gauge } from '../api/types'
-import { amountOf, amountText } from '../lib/money'
+import { amountOf, amountText, count, fixedDollars } from '../lib/money'
 import { PERIOD_WORDS } from '../lib/text'
 import { resets } from '../lib/time'
 
@@ -36,7 +36,9 @@ export function gaugeText(gauge: Gauge, withReset = true): string {
 /** What is left, for a narrow column. */
 export function leftText(gauge: Gauge): string {
   const { used, limit } = filled(gauge)
-  return limit === null ? '' : `${amountText(gauge.metric, Math.max(0, limit - used), true)}`
+  if (limit === null) return ''
+  const left = Math.max(0, limit - used)
+  return gauge.metric === 'spend' ? fixedDollars(left) : count(left)
 }
 
 /** The gauge with the least of its limit left. */

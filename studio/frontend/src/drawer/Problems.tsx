@@ -1,9 +1,11 @@
 // What the validator says; each problem leads to its place.
 import type { Problem } from '../api/types'
 import { Icon } from '../app/icons'
+import { HelpText } from '../inspector/HelpText'
+import { sentence } from '../lib/text'
 import { useFlow } from '../state/flow'
 import { useUi } from '../state/ui'
-import { fieldPath, useValidation } from '../state/validation'
+import { fieldPath, problemText, useValidation } from '../state/validation'
 
 export function jumpTo(problem: Problem): void {
   if (!problem.node_id) return
@@ -21,7 +23,7 @@ export function Problems() {
         <li key={i} className={problem.level === 'warning' ? 'warn' : 'bad'}>
           <button type="button" disabled={!problem.node_id} onClick={() => jumpTo(problem)}>
             <Icon name={problem.level === 'warning' ? 'warning' : 'error'} label={problem.level === 'warning' ? 'warning' : 'error'} />
-            <span><strong>{problem.message}</strong> {problem.remedy && <span>{problem.remedy}</span>}</span>
+            <span><strong><HelpText text={problemText({ ...problem, remedy: null })} /></strong> <HelpText text={sentence(problem.remedy)} /></span>
             <code>{[problem.node_id, fieldPath(problem)].filter(Boolean).join(' · ') || problem.path || problem.code}</code>
           </button>
         </li>

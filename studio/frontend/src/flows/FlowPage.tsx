@@ -16,6 +16,7 @@ import { Palette } from '../palette/Palette'
 import { dropDraft, type Draft } from '../state/drafts'
 import { currentDoc, dirty, useFlow } from '../state/flow'
 import { useLaunch } from '../state/launch'
+import { rememberSessions, resume } from '../state/resume'
 import { useRun } from '../state/run'
 import { useUi } from '../state/ui'
 import { useValidation } from '../state/validation'
@@ -44,7 +45,12 @@ function Workspace({ path, example }: { path: string | undefined; example: strin
     setDraft(null)
     useRun.getState().leave()
     useLaunch.getState().reset()
-    openFlow(path, example).then((opened) => { setDraft(opened.draft); setNotes(opened.notes) }, setError)
+    openFlow(path, example).then((opened) => {
+      setDraft(opened.draft)
+      setNotes(opened.notes)
+      const { meta } = useFlow.getState()
+      if (path !== undefined || example !== undefined) void resume(here(), meta.id ?? meta.name)
+    }, setError)
   }, [path, example])
   useEffect(() => {
     const now = useFlow.getState()
@@ -54,6 +60,7 @@ function Workspace({ path, example }: { path: string | undefined; example: strin
   }, [load, path])
   useEffect(() => () => { useFlow.getState().close(); useValidation.getState().reset(); useRun.getState().leave() }, [])
   useEffect(() => keepDrafts(), [])
+  useEffect(() => rememberSessions(here), [])
   useValidating()
   useLeaveWarning()
   const outside = useOutside()

@@ -69,7 +69,7 @@ export function Field({ member, object, path, onChange }: Props) {
       {wrong.length > 0 && (
         <ul id={`${id}-wrong`} className="wrongs">
           {wrong.map((problem, i) => (
-            <li key={i} className={problem.level === 'warning' ? 'warn' : 'bad'}>{problem.message} {problem.remedy}</li>
+            <li key={i} className={problem.level === 'warning' ? 'warn' : 'bad'}><HelpText text={problem.message} /></li>
           ))}
         </ul>
       )}

@@ -8,7 +8,7 @@ import { type CardNode, isCard } from '../state/document'
 import { useFlow } from '../state/flow'
 import { useRun } from '../state/run'
 import { useUi } from '../state/ui'
-import { fieldPath, problemsOf, useValidation } from '../state/validation'
+import { fieldPath, problemText, problemsOf, useValidation } from '../state/validation'
 import { Connections } from './Connections'
 import { HelpText } from './HelpText'
 import { SchemaForm } from './SchemaForm'
@@ -40,7 +40,7 @@ function NodePanel({ id }: { id: string }) {
   }, [incoming])
   const formProblems = useMemo(() => problems.flatMap((p) => {
     const path = fieldPath(p)
-    return path ? [{ path, message: p.message, remedy: p.remedy, level: p.level }] : []
+    return path ? [{ path, message: problemText(p), level: p.level }] : []
   }), [problems])
   const general = problems.filter((p) => !fieldPath(p))
   const body = useRef<HTMLDivElement>(null)
@@ -51,7 +51,7 @@ function NodePanel({ id }: { id: string }) {
       <div className="panel-title"><Icon name={type?.icon ?? 'warning'} /><h2>{type?.title ?? node.data.type}</h2></div>
       {type ? <p className="help lead"><HelpText text={type.help} /></p> : <p className="wrongs bad">The node type {node.data.type} is not installed here. Its settings are kept as they are.</p>}
       <IdField id={id} />
-      {general.map((p, i) => <p key={i} className={`wrongs ${p.level === 'warning' ? 'warn' : 'bad'}`}>{p.message} {p.remedy}</p>)}
+      {general.map((p, i) => <p key={i} className={`wrongs ${p.level === 'warning' ? 'warn' : 'bad'}`}><HelpText text={problemText(p)} /></p>)}
       <RunNote id={id} />
       {type && (
         <SchemaForm schema={type.schema} value={node.data.config} prefix={`cfg-${id}`} problems={formProblems} variables={variables} templates={type.templates}
@@ -140,6 +140,9 @@ function EdgePanel({ id }: { id: string }) {
   )
 }
 
+/** So many agents are listed; a large flow has hundreds. */
+const FEW = 12
+
 function FlowPanel() {
   const meta = useFlow((s) => s.meta)
   const nodes = useFlow((s) => s.nodes.filter(isCard).length)
@@ -168,12 +171,13 @@ function FlowPanel() {
         <>
           <h3>Models and limits</h3>
           <ul className="agents">
-            {agents.map((agent) => (
+            {agents.slice(0, FEW).map((agent) => (
               <li key={agent.node_id}>
                 <button type="button" className="plain-button" onClick={() => useFlow.getState().select([agent.node_id])}>{agent.node_id}</button>
                 <span className="muted">{agent.model ?? agent.provider}{agent.rehearsal ? ' · rehearsal' : ''}{agent.limits.length ? ` · ${agent.limits.join(', ')}` : ''}</span>
               </li>
             ))}
+            {agents.length > FEW && <li className="muted">and {agents.length - FEW} more</li>}
           </ul>
         </>
       )}

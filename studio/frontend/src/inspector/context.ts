@@ -5,7 +5,6 @@ import type { Schema } from '../api/types'
 export interface FormProblem {
   path: string
   message: string
-  remedy?: string | null
   level?: string
 }
 

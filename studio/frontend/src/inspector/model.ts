@@ -48,6 +48,9 @@ export function resolve(schema: Schema, root: Schema): Schema {
   return found
 }
 
+/** A schema that says nothing takes null too. */
+const anything = (schema: Schema) => !schema.type && !schema.enum && !('const' in schema) && !schema.anyOf && !schema.oneOf && !schema.properties
+
 const SCALARS = new Set(['string', 'number', 'integer'])
 const isNull = (schema: Schema) => schema.type === 'null' || schema.const === null
 
@@ -60,7 +63,7 @@ export function describe(raw: Schema, root: Schema, name = ''): Shape {
   const { anyOf: _a, oneOf: _o, ...outer } = schema
   const core: Schema = rest.length === 1 ? { ...rest[0], ...outer, ...(rest[0]!.properties ? { description: outer.description ?? rest[0]!.description } : {}) } : schema
   const shape: Shape = {
-    kind: 'json', schema: core, nullable, title: words(name || schema.title || ''), help: clean(schema.description ?? core.description),
+    kind: 'json', schema: core, nullable: nullable || anything(core), title: words(name || schema.title || ''), help: clean(schema.description ?? core.description),
     hasDefault: 'default' in schema, fallback: schema.default, unit: schema['x-unit'] ?? unitOf(name), options: [], tagName: '', variants: [],
   }
   if (rest.length > 1) return union(shape, rest, schema, root)

@@ -14,6 +14,14 @@ export function shortJson(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
+/** A sentence begins large and ends with a stop, whoever wrote it. */
+export function sentence(text: string | null | undefined): string {
+  const trimmed = (text ?? '').trim()
+  if (!trimmed) return ''
+  const begun = trimmed.charAt(0).toUpperCase() + trimmed.slice(1)
+  return /[.!?…:。！？]$/.test(begun) ? begun : `${begun}.`
+}
+
 export function plural(n: number, word: string): string {
   return `${n.toLocaleString('en-US')} ${word}${n === 1 ? '' : 's'}`
 }

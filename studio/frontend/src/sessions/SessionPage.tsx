@@ -40,7 +40,7 @@ export function SessionPage({ uid, run, seq }: { uid: string; run: string | null
   const name = session.data?.name ?? ''
 
   useEffect(() => {
-    void useRun.getState().attach(uid, '', null, false)
+    void useRun.getState().attach(uid)
     return () => useRun.getState().leave()
   }, [uid])
   useEffect(() => {

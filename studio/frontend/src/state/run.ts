@@ -4,7 +4,7 @@ import { ApiError, api, type RunRequest } from '../api/client'
 import { follow, type Connection } from '../api/stream'
 import type { CallError, Delta, Event, Gauge, Usage } from '../api/types'
 import { Timeline } from '../timeline/fold'
-import { addUsage } from '../timeline/row'
+import { addUsage, failedState } from '../timeline/row'
 
 export interface NodeLive {
   state: 'queued' | 'running' | 'waiting' | 'done' | 'failed' | 'stopped' | 'skipped' | 'cancelled' | 'interrupted'
@@ -59,9 +59,11 @@ interface RunState {
   start(request: RunRequest): Promise<void>
   cancel(): Promise<void>
   /** Follow a session that exists: after a reload, or from the list of sessions. */
-  attach(session: string, name: string, run: string | null, rehearsal: boolean): Promise<void>
+  attach(session: string): Promise<void>
   leave(): void
 }
+
+const ACTIVE = new Set(['queued', 'running', 'paused'])
 
 const IDLE = {
   session: null, sessionName: '', runId: null, status: 'idle' as const, connection: null, connectionWhy: '', rehearsal: false,
@@ -106,10 +108,21 @@ export const useRun = create<RunState>()((set, get) => ({
     }
   },
 
-  async attach(session, name, run, rehearsal) {
+  async attach(session) {
     get().leave()
-    set({ session, sessionName: name, runId: run, rehearsal, status: run ? 'running' : 'ended', connection: 'connecting' })
-    listen(session, run, 0)
+    set({ session, connection: 'connecting' })
+    let found: Awaited<ReturnType<typeof api.session>>
+    try {
+      found = await api.session(session)
+    } catch (error) {
+      if (get().session === session) set({ connection: 'failed', connectionWhy: (error as Error).message })
+      return
+    }
+    if (get().session !== session || get().status !== 'idle') return // something else was begun meanwhile
+    const last = found.runs.at(-1)
+    const active = !!last && ACTIVE.has(last.state)
+    set({ sessionName: found.name, runId: last?.run_id ?? null, rehearsal: found.partition === 'rehearsal', status: active ? 'running' : 'ended' })
+    listen(session, null, 0)
   },
 
   leave() {
@@ -247,8 +260,8 @@ function take(next: Shown, event: Event): void {
     case 'node.failed': {
       if (!ours) break
       const error = (event.error as CallError | undefined) ?? null
-      const state = !error ? 'done' : error.code.startsWith('budget.') ? 'stopped' : 'failed'
-      patch(next, event.node_id, { state, error, tool: null, ms: node ? Math.max(0, Date.parse(event.at) - node.startedAt) : null })
+      const state = failedState(error?.code)
+      patch(next, event.node_id, { state, error: state === 'cancelled' ? null : error, tool: null, ms: node ? Math.max(0, Date.parse(event.at) - node.startedAt) : null })
       break
     }
     case 'node.skipped':

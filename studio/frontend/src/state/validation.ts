@@ -1,7 +1,7 @@
 // What the server's one validator says of the open flow: problems, cards and ports, needs, the form of its input.
 import { create } from 'zustand'
 import { api } from '../api/client'
-import { sameJson } from '../lib/text'
+import { sameJson, sentence } from '../lib/text'
 import type { FlowDoc, Problem, Validation } from '../api/types'
 
 interface ValidationState extends Validation {
@@ -55,6 +55,12 @@ export const useValidation = create<ValidationState>()((set) => ({
 }))
 
 export const problemsOf = (id: string) => (s: ValidationState) => s.byNode[id] ?? NO_PROBLEMS
+/** What a problem says, without the path that the page shows as a place. */
+export function problemText(problem: Pick<Problem, 'message' | 'remedy' | 'path'>): string {
+  const bare = problem.path && problem.message.startsWith(`${problem.path}: `) ? problem.message.slice(problem.path.length + 2) : problem.message
+  return `${sentence(bare)} ${sentence(problem.remedy)}`.trim()
+}
+
 export const isError = (problem: Problem) => problem.level !== 'warning'
 
 /** The part of a problem's path that is inside the node's config: `config.context.keep` → `context.keep`. */

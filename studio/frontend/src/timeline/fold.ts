@@ -2,7 +2,7 @@
 // later inspection share it. An event type that has no line here is shown by its name with what it holds.
 import type { CallError, Event, Gauge, Usage } from '../api/types'
 import { clip, shortJson } from '../lib/text'
-import { type Row, type RowKind, addUsage, live, newRow } from './row'
+import { type Row, type RowKind, addUsage, failedState, live, newRow } from './row'
 import { memoryWords, noteWords } from './words'
 
 /** Characters of a text that a row keeps; the event has all of it. */
@@ -190,8 +190,9 @@ function nodeFinished(fold: Timeline, event: Event): void {
 function nodeFailed(fold: Timeline, event: Event): void {
   const node = fold.ownNode(event)
   const error = event.error as CallError
-  const told = node.below.some((row) => row.code === error.code)
-  fold.touch(node, event, { ...errorFields(error), ...(told ? { text: '' } : {}), state: error.code.startsWith('budget.') ? 'stopped' : 'failed' })
+  const state = failedState(error.code)
+  const told = state === 'cancelled' || node.below.some((row) => row.code === error.code)
+  fold.touch(node, event, { ...errorFields(error), ...(told ? { text: '' } : {}), state, ...(state === 'cancelled' ? { code: null, remedy: null } : {}) })
   fold.close(node, event, 'failed')
 }
 

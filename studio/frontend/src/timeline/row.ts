@@ -60,5 +60,11 @@ export function addUsage(a: Usage | null, b: Usage): Usage {
   }
 }
 
+/** How a node ended, by the code of its failure. */
+export function failedState(code: string | undefined): 'done' | 'failed' | 'stopped' | 'cancelled' {
+  if (!code) return 'done'
+  return code === 'cancelled' ? 'cancelled' : code.startsWith('budget.') ? 'stopped' : 'failed'
+}
+
 export const tokensOf = (usage: Usage | null | undefined) => (usage?.input ?? 0) + (usage?.output ?? 0)
 export const live = (row: Row) => row.state === 'running' || row.state === 'waiting'
