@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import click
 import msgspec
 
-from runtime.cli import options
+from runtime.cli import facts_files, facts_governing, options
+from runtime.cli.fact_events import written_by
+from runtime.cli.fact_options import where_options
 from runtime.cli.facts_shown import print_facts
 from runtime.cli.groups import DefaultGroup
 from runtime.cli.opening import with_record
@@ -21,11 +22,10 @@ from runtime.cli.streams import say
 from runtime.cli.when import When
 from runtime.clock import SystemClock
 from runtime.errors import BadInput, NotFound
-from runtime.events import Event, MemoryForgotten, MemoryWrite
-from runtime.facts import INTERNAL_PREFIX, Fact, FactWrite, Partition, Scope, Shelf, Written
+from runtime.events import MemoryForgotten
+from runtime.facts import INTERNAL_PREFIX, Fact, FactWrite, Shelf, Written, facts_at
 from runtime.record import Record
 
-F = TypeVar("F", bound=Callable[..., Any])
 MAX_VALUE_BYTES = 4000
 MAX_KEY_CHARS = 120
 """As the gate of a Memory node has them by default."""
@@ -35,28 +35,14 @@ class _Facts(DefaultGroup):
     default = "list"
 
 
-def where_options(function: F) -> F:
-    """Options that say whose facts."""
-    for decorate in (
-        options.database,
-        options.rehearsal,
-        click.option("--scope", type=click.Choice(["session", "user"]), help="Only facts of this scope."),
-        click.option("--namespace", metavar="NAME", help="Only this namespace; else the flow's."),
-        options.flow,
-        click.option("--session", metavar="NAME", help="Of this session: its name or id."),
-        click.option("--user", "user_id", metavar="ID", help="Of this user."),
-    ):
-        function = decorate(function)
-    return function
-
-
 @click.group(
     cls=_Facts,
     epilog=options.examples(
         "farthing facts --user ada",
         "farthing facts history name --user ada",
         'farthing facts set bicycle "Brompton" --user ada --flow example:support',
-        "farthing facts forget bicycle --user ada --flow example:support",
+        "farthing facts undo bicycle --user ada --flow example:support",
+        "farthing facts erase phone --user ada --flow example:support",
     ),
 )
 def command() -> None:
@@ -69,38 +55,40 @@ def command() -> None:
 @command.command(
     "list",
     short_help="List current facts.",
-    epilog=options.examples("farthing facts list --user ada", "farthing facts list --csv"),
+    epilog=options.examples(
+        "farthing facts list --user ada", "farthing facts list --as-of 2026-03-01", "farthing facts --csv"
+    ),
 )
 @where_options
 @click.option("--internal", is_flag=True, help="Also Farthing's own (keys that begin with __).")
+@click.option("--as-of", type=When(), metavar="TIME", help="As they were then: 2026-03-01T12:00, 2d, …")
 @options.as_json
 @options.as_csv
 def list_facts(
-    user_id: str | None,
-    session: str | None,
-    flow: str | None,
-    namespace: str | None,
-    scope: Scope | None,
-    partition: Partition,
+    where: Where,
     db: Path | None,
     internal: bool,
+    as_of: datetime | None,
     as_json: bool,
     as_csv: bool,
 ) -> None:
-    """List current facts, by owner and key."""
-    where = Where(partition, user_id, session, flow, namespace, scope)
+    """List current facts, by owner and key, or those of another time."""
 
     async def work(record: Record) -> tuple[list[tuple[Shelf, Fact]], int]:
         shelves = sorted(await matching(record, where))
-        found = [(shelf, fact) for shelf in shelves for fact in await record.facts(shelf)]
+        found = [(shelf, fact) for shelf in shelves for fact in await _facts(record, shelf, as_of)]
         hidden = 0
-        if partition == "real":
-            hidden = sum(n for _, n in await record.shelves("rehearsal", user_id))
+        if where.partition == "real":
+            hidden = sum(n for _, n in await record.shelves("rehearsal", where.user_id))
         return [(s, f) for s, f in found if internal or not f.internal], hidden
 
     found, hidden = with_record(db, work)
     print_facts(found, as_json=as_json, as_csv=as_csv, versions=False)
-    tell_hidden(hidden, partition, "fact")
+    tell_hidden(hidden, where.partition, "fact")
+
+
+async def _facts(record: Record, shelf: Shelf, as_of: datetime | None) -> list[Fact]:
+    return await record.facts(shelf) if as_of is None else facts_at(await record.fact_versions(shelf), as_of)
 
 
 @command.command(
@@ -113,18 +101,12 @@ def list_facts(
 @options.as_csv
 def history(
     key: str,
-    user_id: str | None,
-    session: str | None,
-    flow: str | None,
-    namespace: str | None,
-    scope: Scope | None,
-    partition: Partition,
+    where: Where,
     db: Path | None,
     as_json: bool,
     as_csv: bool,
 ) -> None:
     """Show every version of the fact KEY: what it was, from when to when, and who wrote it."""
-    where = Where(partition, user_id, session, flow, namespace, scope)
 
     async def work(record: Record) -> list[tuple[Shelf, Fact]]:
         shelves = sorted(await matching(record, where))
@@ -155,12 +137,7 @@ def history(
 def set_fact(
     key: str,
     value: str,
-    user_id: str | None,
-    session: str | None,
-    flow: str | None,
-    namespace: str | None,
-    scope: Scope | None,
-    partition: Partition,
+    where: Where,
     db: Path | None,
     kind: Literal["fact", "profile"],
     valid_to: datetime | None,
@@ -171,32 +148,15 @@ def set_fact(
     VALUE is JSON where it plainly is (a number, true, null, {…}, […], "…"), else a text. Without --session
     the fact is the user's.
     """
-    where = Where(partition, user_id, session, flow, namespace, scope)
     content = typed(value, "VALUE")
     check_write(key, content)
     now = SystemClock().now()
     write = FactWrite(key=key, value=content, kind=kind, origin="user", valid_to=valid_to, actor=actor)
 
     async def work(record: Record) -> Written:
-        shelf = await one(record, where, user=user_id or options.LOCAL_USER)
+        shelf = await one(record, where, user=where.user_id or options.LOCAL_USER)
 
-        def build(written: Written) -> Sequence[Event]:
-            return [
-                MemoryWrite(
-                    at=now,
-                    namespace=shelf.namespace,
-                    scope=shelf.scope,
-                    keys=(key,),
-                    outcome=written.outcome,
-                    version=written.fact.version,
-                    value=content,
-                    kind=kind,
-                    origin="user",
-                    actor=actor,
-                    valid_to=valid_to,
-                )
-            ]
-
+        build = written_by(shelf, actor, now)
         written, _ = await record.write_fact(shelf, write, now, build, run_id=None)
         return written
 
@@ -213,24 +173,18 @@ def set_fact(
 @options.actor
 def forget(
     keys: tuple[str, ...],
-    user_id: str | None,
-    session: str | None,
-    flow: str | None,
-    namespace: str | None,
-    scope: Scope | None,
-    partition: Partition,
+    where: Where,
     db: Path | None,
     actor: str,
 ) -> None:
     """Forget facts: agents no longer see them, and nothing brings them back but a new write.
 
-    Their former versions stay in the history.
+    Their former versions stay in the history, and `undo` brings them back; `erase` leaves nothing.
     """
-    where = Where(partition, user_id, session, flow, namespace, scope)
     now = SystemClock().now()
 
     async def work(record: Record) -> None:
-        shelf = await one(record, where, user=user_id or options.LOCAL_USER)
+        shelf = await one(record, where, user=where.user_id or options.LOCAL_USER)
         known = {fact.key for fact in await record.facts(shelf, keys=keys)}
         missing = [key for key in keys if key not in known]
         if missing:
@@ -240,6 +194,10 @@ def forget(
 
     with_record(db, work)
     say(f"Forgot {', '.join(keys)}.")
+
+
+for _each in (*facts_governing.COMMANDS, *facts_files.COMMANDS):
+    command.add_command(_each)
 
 
 def check_write(key: str, value: Any) -> None:

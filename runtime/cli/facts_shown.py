@@ -9,7 +9,7 @@ import msgspec
 from runtime.cli.streams import result_csv, result_json, say
 from runtime.cli.table import Column, show
 from runtime.cli.when import stamp
-from runtime.facts import Fact, Shelf
+from runtime.facts import Fact, Shelf, restored_from
 
 CSV_HEADER = (
     "namespace", "scope", "owner", "key", "value", "kind", "version", "state", "origin", "confidence",
@@ -94,10 +94,17 @@ def _versions_table(found: list[tuple[Shelf, Fact]]) -> None:
             value_text(fact.value),
             fact.state,
             fact.origin,
-            fact.actor or (f"run {fact.source}" if fact.source else ""),
+            _by(fact),
             stamp(fact.recorded_at),
             "" if fact.valid_to is None else stamp(fact.valid_to),
         )
         for _, fact in found
     ]
     show(columns, rows)
+
+
+def _by(fact: Fact) -> str:
+    back = restored_from(fact)
+    if back is not None:
+        return f"{fact.actor or 'somebody'}, from version {back}"
+    return fact.actor or (f"run {fact.source}" if fact.source else "")

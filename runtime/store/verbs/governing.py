@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-import msgspec
-
 from runtime.errors import Conflict, NotFound
 from runtime.events import Entry, Event
 from runtime.facts import (
@@ -215,4 +213,6 @@ def _again(fact: Fact, origin: Origin, actor: str | None) -> FactWrite:
 
 
 def _alike(ours: Sequence[Fact], theirs: Sequence[Fact]) -> bool:
-    return canonical(msgspec.to_builtins(ours)) == canonical(msgspec.to_builtins(theirs))
+    return len(ours) == len(theirs) and all(
+        a == b and canonical(a.value) == canonical(b.value) for a, b in zip(ours, theirs, strict=True)
+    )

@@ -1,0 +1,247 @@
+"""Facts governed by people: undo, settle, erase, move."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from runtime.cli import options
+from runtime.cli.fact_events import erased_by, moved_by, written_by
+from runtime.cli.fact_options import where_options
+from runtime.cli.facts_shown import value_text
+from runtime.cli.opening import with_record
+from runtime.cli.plain import one_line
+from runtime.cli.shelves import Where, one
+from runtime.cli.streams import result_json, say, write
+from runtime.clock import SystemClock
+from runtime.errors import BadInput
+from runtime.facts import OUT_OF_REACH, Erase, Erased, Scope, Shelf, Written
+from runtime.record import Record
+
+PLACES = {
+    "facts": "versions of the facts themselves",
+    "other facts": "other facts, summaries and plans",
+    "events": "events on timelines",
+    "calls": "kept results of calls",
+    "inputs": "inputs of runs",
+    "outputs": "outputs of runs",
+    "turns": "turns of conversations",
+}
+
+
+async def shelf_of(record: Record, where: Where) -> Shelf:
+    """The shelf meant; without a user the one of this machine."""
+    return await one(record, where, user=where.user_id or options.LOCAL_USER)
+
+
+@click.command(
+    short_help="Go back to the version before.",
+    epilog=options.examples("farthing facts undo bicycle --user ada --flow example:support"),
+)
+@click.argument("key")
+@where_options
+@options.actor
+def undo(key: str, where: Where, db: Path | None, actor: str) -> None:
+    """Put back what KEY was before its last change, as a new version; again, to go further back.
+
+    It lifts a forgetting. What was erased is not to be had back.
+    """
+
+    async def work(record: Record, at: datetime) -> Written:
+        shelf = await shelf_of(record, where)
+        written, _ = await record.undo_fact(shelf, key, actor, at, written_by(shelf, actor, at))
+        return written
+
+    _tell(key, _do(db, work))
+
+
+@click.command(
+    short_help="Decide between conflicting versions.",
+    epilog=options.examples(
+        "farthing facts history city --user ada", "farthing facts settle city --keep 2 --user ada"
+    ),
+)
+@click.argument("key")
+@click.option("--keep", type=click.IntRange(min=1), required=True, metavar="VERSION", help="What is right.")
+@where_options
+@options.actor
+def settle(key: str, keep: int, where: Where, db: Path | None, actor: str) -> None:
+    """Say which version of KEY is right where one that came from a tool's output stands beside another.
+
+    `history` shows them. The others are kept as former versions.
+    """
+
+    async def work(record: Record, at: datetime) -> Written:
+        shelf = await shelf_of(record, where)
+        build = written_by(shelf, actor, at)
+        written, _ = await record.settle_fact(shelf, key, keep, "user", actor, at, build)
+        return written
+
+    _tell(key, _do(db, work))
+
+
+@click.command(
+    short_help="Erase facts and every copy of them.",
+    epilog=options.examples(
+        "farthing facts erase phone --user ada --flow example:support",
+        "farthing facts erase phone --user ada --flow example:support --yes --receipt receipt.json",
+    ),
+)
+@click.argument("keys", nargs=-1, required=True, metavar="KEY...")
+@where_options
+@click.option("--yes", is_flag=True, help="Erase; without it only what would be reached is shown.")
+@click.option("--receipt", type=click.Path(path_type=Path), metavar="FILE", help="Write the receipt there.")
+@options.as_json
+@options.actor
+def erase(
+    keys: tuple[str, ...],
+    where: Where,
+    db: Path | None,
+    yes: bool,
+    receipt: Path | None,
+    as_json: bool,
+    actor: str,
+) -> None:
+    """Erase every value that KEY ever had, wherever this user's data has it: versions, copies, summaries,
+    timelines, results of calls, inputs and outputs, conversations. Nothing takes it back.
+
+    Values of 6 characters or more are found by their text, shorter ones only where their key stands with
+    them; the rest is counted. Without --yes nothing is changed.
+    """
+    if receipt is not None and receipt.exists():
+        raise BadInput(f"{receipt} is there already.", remedy="Name a file that is not.")
+    clock = SystemClock()
+
+    async def work(record: Record, at: datetime) -> tuple[Shelf, Erased]:
+        shelf = await shelf_of(record, where)
+        wish = Erase(keys=keys, receipt=clock.new_id(), at=at, preview=not yes)
+        erased, _ = await record.erase_facts(shelf, wish, erased_by(shelf, actor, at))
+        return shelf, erased
+
+    at = clock.now()
+    shelf, erased = _do(db, lambda record, _: work(record, at))
+    paper = receipt_json(shelf, erased, actor, at, done=yes)
+    if receipt is not None and yes:
+        with os.fdopen(os.open(receipt, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(msgspec.json.format(msgspec.json.encode(paper), indent=2) + b"\n")
+    if as_json:
+        result_json(paper)
+        return
+    _print(erased, done=yes)
+
+
+def receipt_json(shelf: Shelf, erased: Erased, actor: str, at: datetime, *, done: bool) -> dict[str, Any]:
+    """The receipt: what was reached and what cannot be, without the content."""
+    return {
+        "format": "farthing.receipt/1",
+        "receipt": erased.receipt if done else None,
+        "erased": done,
+        "at": at,
+        "actor": actor,
+        "shelf": {"namespace": shelf.namespace, "scope": shelf.scope, "owner": shelf.owner},
+        "keys": erased.keys,
+        "versions": erased.versions,
+        "reached": erased.places,
+        "short_values_left": erased.left,
+        "files_swept": erased.swept if done else None,
+        "same_text_of_others": erased.remains if done else None,
+        "not_reached": OUT_OF_REACH,
+    }
+
+
+def _print(erased: Erased, *, done: bool) -> None:
+    names = ", ".join(map(one_line, erased.keys))
+    write(f"Erased {names}. Receipt {erased.receipt}" if done else f"To be erased: {names}")
+    for place, count in erased.places.items():
+        write(f"  {count:>6,}  {PLACES.get(place, place)}")
+    if erased.left:
+        places = ", ".join(f"{count:,} {place}" for place, count in erased.left.items())
+        write(f"Stay, since so short a text may stand there by chance: {places}")
+    write("Not reached:")
+    for each in OUT_OF_REACH:
+        write(f"  {each}")
+    if not done:
+        say("Nothing was changed. --yes erases.", "yellow")
+        return
+    if not erased.swept:
+        say("Another program keeps the database open: bytes may stay in its log until that ends.", "yellow")
+    elif erased.remains:
+        say("The same text stands in what is not this user's, which was left as it is.", "yellow")
+
+
+@click.command(
+    short_help="Move facts to another user, session or namespace.",
+    epilog=options.examples(
+        "farthing facts move name --user ada --flow example:support --to-namespace shop",
+        "farthing facts move --all --session monday --flow example:support --to-user ada",
+    ),
+)
+@click.argument("keys", nargs=-1, metavar="[KEY...]")
+@where_options
+@click.option("--all", "everything", is_flag=True, help="All facts there.")
+@click.option("--to-user", metavar="ID", help="Make them facts of this user.")
+@click.option("--to-session", metavar="NAME", help="Make them facts of this session: its name or id.")
+@click.option("--to-namespace", metavar="NAME", help="Put them into this namespace; else it stays.")
+@options.actor
+def move(
+    keys: tuple[str, ...],
+    where: Where,
+    db: Path | None,
+    everything: bool,
+    to_user: str | None,
+    to_session: str | None,
+    to_namespace: str | None,
+    actor: str,
+) -> None:
+    """Move facts with all their versions, whole or not at all."""
+    if bool(keys) == everything:
+        raise BadInput("It is open which facts to move.", remedy="Name keys, or give --all.")
+    if to_user is not None and to_session is not None:
+        raise BadInput("Facts go to a user or to a session.", remedy="Leave one of them out.")
+    if to_user is None and to_session is None and to_namespace is None:
+        raise BadInput("It is open where to.", remedy="Give --to-user, --to-session or --to-namespace.")
+
+    async def work(record: Record, at: datetime) -> tuple[str, ...]:
+        shelf = await shelf_of(record, where)
+        to = await _target(record, where, shelf, to_user, to_session, to_namespace)
+        found = keys or tuple({fact.key: None for fact in await record.fact_versions(shelf)})
+        await record.move_facts(shelf, to, found, at, [moved_by(shelf, to, found, actor, at)])
+        return found
+
+    found = _do(db, work)
+    say(f"Moved {', '.join(map(one_line, found))}.")
+
+
+async def _target(
+    record: Record,
+    where: Where,
+    shelf: Shelf,
+    user: str | None,
+    session: str | None,
+    namespace: str | None,
+) -> Shelf:
+    scope: Scope = "user" if user is not None else "session" if session is not None else shelf.scope
+    to = shelf._replace(scope=scope, namespace=namespace or shelf.namespace)
+    if session is not None:
+        asked = where._replace(session=session, namespace=to.namespace, scope="session")
+        return await one(record, asked, user="")
+    return to if user is None else to._replace(owner=user)
+
+
+def _do(db: Path | None, work: Callable[[Record, datetime], Awaitable[Any]]) -> Any:
+    now = SystemClock().now()
+    return with_record(db, lambda record: work(record, now))
+
+
+def _tell(key: str, written: Written) -> None:
+    fact = written.fact
+    say(f"{one_line(key)}: {one_line(value_text(fact.value))} (version {fact.version})")
+
+
+COMMANDS = (undo, settle, erase, move)
