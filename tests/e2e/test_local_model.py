@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -16,10 +18,12 @@ from runtime.reasoning.action import find_object
 from runtime.run.start import prepare, start
 from runtime.schema_check import Schema
 from runtime.testing import difference
-from tests.e2e.commands import farthing_process
+from tests.e2e.commands import farthing, farthing_process
 from tests.e2e.place import Happened, Place, asked, check_sound, place
 from tests.flows import agent_flow
 from tests.local_model.fixture import LocalModel, local_model
+from tests.local_model.weights import weights
+from tests.repo import ROOT, blocks
 
 __all__ = ["local_model"]
 pytestmark = [pytest.mark.slow]
@@ -220,13 +224,38 @@ def test_command_runs_records_and_rehearses(local_model: LocalModel, own_home: P
     (tmp_path / "flow.json").write_text(json.dumps(agent_flow(agent=SHORT, memory={})), encoding="utf-8")
     args = ("run", "flow.json", "Say hello.", "--user", "ada", "--session", "one", "--json")
     real = farthing_process(tmp_path, *args, "--record", "flow.script.json")
-    assert (real.code, real.json["rehearsal"], real.json["cost"]) == (0, False, "0")
+    assert (real.code, real.json["rehearsal"], real.json["cost"]) == (0, False, "0"), real.err
     again = farthing_process(tmp_path, *args, "--model", "scripted")
     assert (again.code, again.json["rehearsal"]) == (0, True)
     assert again.json["outputs"] == real.json["outputs"]
     assert again.json["usage"] == real.json["usage"]
     kept = [timeline(tmp_path, *more) for more in ((), ("--rehearsal",))]
     assert difference(kept[0], kept[1]) == []
+
+
+def test_page_serves_a_model_as_it_shows(own_home: Path, tmp_path: Path, local_model: LocalModel) -> None:
+    """docs/local-model.md, pasted: its server answers where its settings say."""
+    assert local_model.address  # so that the weights are there
+    page = (ROOT / "docs" / "local-model.md").read_text(encoding="utf-8")
+    (source,) = [block.body for block in blocks(page) if block.language == "python"]
+    (shown,) = [block.body for block in blocks(page) if block.language == "toml"]
+    with subprocess.Popen(
+        [sys.executable, "-c", source, str(weights()), "0"],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    ) as server:  # fmt: skip
+        try:
+            assert server.stdout is not None
+            address = server.stdout.readline().strip()
+            own_home.mkdir(parents=True)
+            config = shown.replace("http://127.0.0.1:8080", address)
+            (own_home / "config.toml").write_text(config, encoding="utf-8")
+            (own_home / "config.toml").chmod(0o600)
+            (tmp_path / "flow.json").write_text(json.dumps(agent_flow(agent=SHORT)), encoding="utf-8")
+            done = farthing(tmp_path, "run", "flow.json", "Say hello.", "--json")
+            assert (done.code, done.json["cost"]) == (0, "0"), done.err
+            assert done.json["usage"]["output"] > 0
+        finally:
+            server.kill()
 
 
 def timeline(folder: Path, *more: str) -> list[dict[str, Any]]:
