@@ -259,7 +259,8 @@ class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LedgerFilter(NamedTuple):
-    """Which rows; every field that is set must match. Times are half-open: since <= at < until."""
+    """Which rows; every field that is set must match, and the kind be one of `kinds` where there are any.
+    Times are half-open: since <= at < until."""
 
     partition: Partition = "real"
     user_id: str | None = None
@@ -271,6 +272,7 @@ class LedgerFilter(NamedTuple):
     pot: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+    kinds: tuple[str, ...] = ()
 
 
 class SpendLine(NamedTuple):

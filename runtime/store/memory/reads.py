@@ -72,6 +72,8 @@ def _matches(row: LedgerRow, which: LedgerFilter) -> bool:
         wanted = getattr(which, name)
         if wanted is not None and getattr(row, name) != wanted:
             return False
+    if which.kinds and row.kind not in which.kinds:
+        return False
     if which.pot is not None and which.pot not in row.pots:
         return False
     if which.since is not None and micros(row.at) < micros(which.since):

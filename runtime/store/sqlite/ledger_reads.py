@@ -22,7 +22,8 @@ def rows(
     connection: sqlite3.Connection, which: LedgerFilter, after: int, limit: int | None
 ) -> list[LedgerRow]:
     """Rows by id that match every field that is set."""
-    clauses, values = ["id > ?"], [after]
+    clauses: list[str] = ["id > ?"]
+    values: list[Any] = [after]
     wanted: list[tuple[str, Any]] = [(f"{name} = ?", getattr(which, name)) for name in _EQUAL]
     wanted.append(("EXISTS (SELECT 1 FROM json_each(ledger.pots) WHERE value = ?)", which.pot))
     wanted.append(("at >= ?", None if which.since is None else micros(which.since)))
@@ -31,6 +32,9 @@ def rows(
         if value is not None:
             clauses.append(clause)
             values.append(value)
+    if which.kinds:
+        clauses.append(f"kind IN ({', '.join('?' * len(which.kinds))})")
+        values.extend(which.kinds)
     sql = f"SELECT {_COLUMNS} FROM ledger WHERE {' AND '.join(clauses)} ORDER BY id LIMIT ?"
     found = connection.execute(sql, (*values, -1 if limit is None else limit)).fetchall()
     return [_row(row) for row in found]

@@ -161,6 +161,8 @@ def _ledger_clauses(which: LedgerFilter) -> list[ColumnElement[bool]]:
         value = getattr(which, name)
         if value is not None:
             clauses.append(col(getattr(t.Ledger, name)) == value)
+    if which.kinds:
+        clauses.append(col(t.Ledger.kind).in_(which.kinds))
     if which.pot is not None:
         charged = select(col(t.Charge.ledger_id)).where(col(t.Charge.pot) == which.pot)
         clauses.append(col(t.Ledger.id).in_(charged))
