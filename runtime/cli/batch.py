@@ -41,6 +41,7 @@ class Asked(NamedTuple):
     file: str
     out: Path | None
     concurrency: int
+    retry_failed: bool
 
 
 def refuse_others(
@@ -105,6 +106,7 @@ async def _run(request: RunRequest, asked: Asked, data: bytes, settings: Setting
                         batch=batch_id,
                         concurrency=asked.concurrency,
                         kept=kept,
+                        retry_failed=asked.retry_failed,
                     ),
                     services,
                     _listener(keep, show),

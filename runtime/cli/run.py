@@ -81,6 +81,7 @@ if TYPE_CHECKING:
 @click.option(
     "--concurrency", default=8, show_default=True, metavar="N", help="With --batch: runs at the same time."
 )
+@click.option("--retry-failed", is_flag=True, help="With --batch and --out: run failed lines once more.")
 @options.as_json
 @options.database
 @click.pass_context
@@ -101,6 +102,7 @@ def command(
     batch: str | None,
     out: Path | None,
     concurrency: int,
+    retry_failed: bool,
     as_json: bool,
     db: Path | None,
 ) -> None:
@@ -130,7 +132,7 @@ def command(
         )
         settings = with_tools(read_settings(db, folder=file.path.parent), tool_files)
         if batch is not None:
-            ctx.exit(run_batch(request, Asked(batch, out, concurrency), settings, _on_signals))
+            ctx.exit(run_batch(request, Asked(batch, out, concurrency, retry_failed), settings, _on_signals))
         live = Live(new_session=session is None, quiet=as_json)
         outcome = asyncio.run(_run(request, settings, live, record_to))
     except FarthingError as error:

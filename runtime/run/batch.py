@@ -35,7 +35,8 @@ class BatchRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to run: `run` on each of `lines`, at most `concurrency` at the same time.
 
     `batch` names it; lines without a session get one that is called by it. The limits of `run` hold for the
-    whole batch. `kept` are results of earlier attempts by line; those that answer a line stand.
+    whole batch. `kept` are results of earlier attempts by line; those that answer a line stand, with
+    `retry_failed` only those of lines that did not fail.
     """
 
     run: RunRequest
@@ -43,6 +44,7 @@ class BatchRequest(msgspec.Struct, frozen=True, kw_only=True):
     batch: str
     concurrency: int = 8
     kept: dict[int, Result] = {}
+    retry_failed: bool = False
 
 
 class Batch:
@@ -67,7 +69,7 @@ class Batch:
         """Run what is missing, to the end. Raises what would be refused for every line."""
         for line in self._request.lines:
             known = self._request.kept.get(line.number)
-            if known is not None and known.answers(line):
+            if known is not None and known.answers(line, retry_failed=self._request.retry_failed):
                 self._results[line.number] = known
             else:
                 self._to_do.append(line)

@@ -76,7 +76,10 @@ def _csv(data: bytes, schema: dict[str, Any] | None) -> Iterator[Line]:
     head = text.partition("\n")[0]
     between = max(",;\t", key=head.count)  # the first one where none is there
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=between, strict=True)
-    names = next(rows, [])
+    try:
+        names = next(rows, [])
+    except csv.Error:
+        names = []
     if not names or any(not name.strip() for name in names) or len(set(names)) < len(names):
         raise BadInput(
             "The CSV file does not begin with the names of its columns.",

@@ -42,10 +42,12 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     batch: str
     hash: str
 
-    def answers(self, line: Line) -> bool:
-        """Whether it is the final result of this line: it was run to its end, and not for want of budget."""
+    def answers(self, line: Line, *, retry_failed: bool = False) -> bool:
+        """Whether it is the final result of this line: it was run to its end, and no budget stopped it."""
+        if self.hash != line.hash or self.state in TO_DO:
+            return False
         stopped = self.error is not None and self.error.code.startswith("budget.")
-        return self.hash == line.hash and self.state not in TO_DO and not stopped
+        return self.state != "failed" or not (stopped or retry_failed)
 
     @property
     def nanos(self) -> int:

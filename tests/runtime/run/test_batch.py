@@ -54,13 +54,14 @@ class Place:
         kept: Sequence[Result] = (),
         concurrency: int = 4,
         batch: str = "b",
+        retry_failed: bool = False,
         **run: Any,
     ) -> BatchRequest:
         """A batch for the user u, trusted unless said otherwise."""
         asked = RunRequest(flow_bytes=msgspec.json.encode(document), **{"user": "u", "trusted": True, **run})
         return BatchRequest(
             run=asked, lines=tuple(lines), batch=batch, concurrency=concurrency,
-            kept={result.line: result for result in kept},
+            kept={result.line: result for result in kept}, retry_failed=retry_failed,
         )  # fmt: skip
 
     async def runs(self) -> int:
@@ -194,6 +195,20 @@ async def test_finished_lines_are_not_run_again_and_changed_ones_are() -> None:
     assert (summary.done, summary.kept) == (4, 2)
     assert [result.line for result in at.told[3:]] == [2, 4]
     assert await at.runs() == 5
+    await at.services.close()
+
+
+async def test_failed_lines_are_run_once_more_only_when_asked() -> None:
+    down = {"error": {"kind": "bad_request", "message": "bad day"}}
+    at = Place([says("ok"), down, says("better")])
+    await at.record.open()
+    first = await at.run(agent_flow(), texts("a", "b"), concurrency=1)
+    assert (first.done, first.failed) == (1, 1)
+    again = await at.run(agent_flow(), texts("a", "b"), kept=at.told)
+    assert (again.failed, again.kept, at.model.calls) == (1, 2, 2)
+    retried = await at.run(agent_flow(), texts("a", "b"), kept=at.told, retry_failed=True)
+    assert (retried.done, retried.kept, retried.exit_code) == (2, 1, 0)
+    assert at.told[-1].outputs == {"end": "better"}
     await at.services.close()
 
 
