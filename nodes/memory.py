@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from runtime.node import Config, NodeType, Port
+from runtime.errors import Problem
+from runtime.node import Config, FlowView, NodeType, Port
 
 
 class Block(Config):
@@ -48,6 +49,13 @@ class WriteGate(Config):
     """How many facts one shelf may hold before the model's new keys are refused."""
 
 
+class Supporting(Config):
+    """What supporting context may take of a model's window, where that is known."""
+
+    ratio: float = Field(default=0.30, ge=0, le=1)
+    """Share of what instructions, tools and the answer's room leave of the window; 0 sends no memory."""
+
+
 class MemoryConfig(Config):
     """Facts under session or user scope."""
 
@@ -61,14 +69,38 @@ class MemoryConfig(Config):
     """Blocks together may not be larger, in tokens."""
     injection: InjectionLimits = InjectionLimits()
     """How much memory one model call is sent."""
+    supporting: Supporting = Supporting()
+    """What supporting context may take of a model's window."""
+    episodes: int = Field(default=0, ge=0, le=50)
+    """So many past exchanges of the user's other sessions are recalled at most, by how well they fit the
+    newest message; 0: none. They share the injection limits with the facts. Scope `user` only."""
     tools: tuple[Literal["read", "write", "forget"], ...] = ("read", "write")
     """What the model may do to facts on its own."""
     write: WriteGate = WriteGate()
     """What the model may write."""
 
 
+def check(config: MemoryConfig, view: FlowView) -> list[Problem]:
+    if config.scope == "user" or not config.episodes:
+        return []
+    return [
+        Problem(
+            "memory.session_scope",
+            f"the Memory {view.node_id!r} keeps facts of a session and is to recall other sessions",
+            "Set `scope` to `user`, or `episodes` to 0.",
+            view.node_id,
+            "config.episodes",
+        )
+    ]
+
+
 def summary(config: MemoryConfig) -> str:
-    return f"{config.scope} facts" + (f", {len(config.blocks)} pinned" if config.blocks else "")
+    parts = [f"{config.scope} facts"]
+    if config.blocks:
+        parts.append(f"{len(config.blocks)} pinned")
+    if config.episodes:
+        parts.append("past exchanges")
+    return ", ".join(parts)
 
 
 node = NodeType(
@@ -80,5 +112,6 @@ node = NodeType(
     help="Keeps facts and sends them to the agents it is attached to.",
     outputs=(Port("memory", "memory"),),
     summary=summary,
+    check=check,
     keywords=("facts", "remember", "profile", "notes"),
 )

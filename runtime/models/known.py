@@ -17,6 +17,10 @@ ABOUT = re.compile(r"\s*(?:\([^()]*\)|\[[^\[\]]*\])$")
 """What a line of facts ends with: who said it, when, how sure."""
 
 
+PAST = "- Past exchange"
+"""How something that was said in another session begins: it is no fact."""
+
+
 class Known(NamedTuple):
     """A fact by its key; the value is as text."""
 
@@ -85,7 +89,7 @@ def facts_in(messages: Sequence[Message]) -> list[Known]:
         if message.role in ("system", "user"):
             for body in FENCE.findall(message.content or ""):
                 for line in body.split("\n"):
-                    if line.startswith("- "):
+                    if line.startswith("- ") and line != PAST:
                         fact = _fact_of(html.unescape(line[2:]))
                         found[fact.key] = fact
     return list(found.values())

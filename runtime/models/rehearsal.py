@@ -31,6 +31,8 @@ EXPRESSION = re.compile(r"(?<![\w.])[(\d][\d\s.,()*/+^%×÷-]*[*/+^%×÷-][\d\s.
 ASKS_TIME = re.compile(
     r"\bwhat (?:time|day|date)\b|\bcurrent (?:time|date)\b|\btime is it\b|\btoday's date\b", re.IGNORECASE
 )
+RECALLED = re.compile(r"\A(?:<(memory|recalled)>\n.*?\n</\1>\n\n)+", re.DOTALL)
+"""What stands before a question that something was recalled for."""
 OFFLINE = "Offline rehearsal: no model was asked."
 
 
@@ -57,8 +59,9 @@ def rehearse(request: Request) -> Said:
 
 
 def newest(messages: Sequence[Message]) -> str:
-    """The newest user message."""
-    return next((m.content or "" for m in reversed(messages) if m.role == "user"), "")
+    """The newest user message, without what was recalled for it."""
+    said = next((m.content or "" for m in reversed(messages) if m.role == "user"), "")
+    return RECALLED.sub("", said)
 
 
 def _material(messages: Sequence[Message]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -10,6 +10,7 @@ import msgspec
 from runtime.events import ContextItem, ContextSection
 from runtime.memory_service import ForContext
 from runtime.messages import Message, ToolSpec
+from runtime.reasoning.past import Past
 
 MAX_LEFT_OUT = 50
 """So many left-out items are listed on a bill, then they are counted (SPEC 4)."""
@@ -20,6 +21,29 @@ class Counts(NamedTuple):
 
     text: Callable[[str], int]
     messages: Callable[[Sequence[Message]], int]
+
+
+class Parts(NamedTuple):
+    """What a context is made of. `turn` is this turn as it was said, without what is recalled for it."""
+
+    instructions: str
+    tools: Sequence[ToolSpec]
+    memory: ForContext
+    state: str
+    past: Past
+    turn: tuple[Message, ...]
+
+    def messages(self, asked: Message) -> tuple[Message, ...]:
+        """All of it in the order sent; `asked` stands for the turn's first message."""
+        texts = (self.instructions.strip(), self.memory.text, self.state, self.past.summary)
+        system = system_message(texts)
+        before = (*self.past.prior, *self.past.messages)
+        return (*(() if system is None else (system,)), *before, asked, *self.turn[1:])
+
+    @property
+    def recalled(self) -> str:
+        """What is sent right before the newest user message."""
+        return "\n\n".join(part for part in (self.memory.recall, self.past.recalled) if part)
 
 
 class Bill(NamedTuple):
@@ -39,33 +63,58 @@ def system_message(parts: Sequence[str]) -> Message | None:
     return Message("system", text) if text else None
 
 
-def bill_of(
-    instructions: str,
-    tools: Sequence[ToolSpec],
-    injected: ForContext | None,
-    extras: Mapping[str, str],
-    history: Sequence[Message],
-    turn: Sequence[Message],
-    counts: Counts,
-) -> Bill:
-    """Every section in the order sent, with its tokens by our own count. `extras` are further parts of the
-    system text by their names: the state, the summary."""
-    sections = []
-    if instructions.strip():
-        sections.append(ContextSection(name="system", tokens=counts.text(instructions.strip())))
-    if tools:
-        names = tuple(ContextItem(ref=f"tool/{tool.name}", tokens=0) for tool in tools)
-        tokens = sum(counts.text(_tool_text(tool)) for tool in tools)
-        sections.append(ContextSection(name="tools", tokens=tokens, items=names))
-    if injected is not None:
-        sections += injected.sections
-    sections += [ContextSection(name=name, tokens=counts.text(text)) for name, text in extras.items() if text]
-    if history:
-        tokens = counts.messages(history)
-        sections.append(ContextSection(name="history", tokens=tokens, first=0, count=len(history)))
-    tokens = counts.messages(turn)
-    sections.append(ContextSection(name="turn", tokens=tokens, first=len(history), count=len(turn)))
-    return Bill(tuple(sections), injected.left_out if injected is not None else ())
+def bill_of(parts: Parts, counts: Counts, left_out: Sequence[ContextItem] = ()) -> Bill:
+    """Every section in the order sent, with its tokens by our own count."""
+    past, found = parts.past, [*_system_sections(parts, counts)]
+    if past.prior:
+        tokens, items = counts.messages(past.prior), past.prior_items
+        found.append(ContextSection(name="prior", tokens=tokens, count=len(past.prior), items=items))
+    if past.messages:
+        tokens = counts.messages(past.messages)
+        found.append(
+            ContextSection(name="history", tokens=tokens, first=past.first, count=len(past.messages))
+        )
+    found += parts.memory.recalled
+    if past.recalled:
+        tokens = counts.text(past.recalled)
+        found.append(ContextSection(name="passages", tokens=tokens, items=past.recalled_items))
+    first = past.first + len(past.messages)
+    tokens = counts.messages(parts.turn)
+    found.append(ContextSection(name="turn", tokens=tokens, first=first, count=len(parts.turn)))
+    return Bill(_merged(found), (*parts.memory.left_out, *left_out))
+
+
+def _system_sections(parts: Parts, counts: Counts) -> list[ContextSection]:
+    found = []
+    if parts.instructions.strip():
+        tokens = counts.text(parts.instructions.strip())
+        found.append(ContextSection(name="system", tokens=tokens))
+    if parts.tools:
+        names = tuple(ContextItem(ref=f"tool/{tool.name}", tokens=0) for tool in parts.tools)
+        found.append(ContextSection(name="tools", tokens=tool_tokens(parts.tools, counts), items=names))
+    found += parts.memory.sections
+    extras = (("state", parts.state), ("summaries", parts.past.summary))
+    found += [ContextSection(name=name, tokens=counts.text(text)) for name, text in extras if text]
+    return found
+
+
+def _merged(sections: Sequence[ContextSection]) -> tuple[ContextSection, ...]:
+    """Passages of both kinds, episodes and older messages, as one section."""
+    passages = [section for section in sections if section.name == "passages"]
+    if len(passages) < 2:
+        return tuple(sections)
+    whole = ContextSection(
+        name="passages",
+        tokens=sum(section.tokens for section in passages),
+        items=tuple(item for section in passages for item in section.items),
+    )
+    rest = [section for section in sections if section.name != "passages"]
+    return (*rest[:-1], whole, rest[-1])
+
+
+def tool_tokens(tools: Sequence[ToolSpec], counts: Counts) -> int:
+    """Tokens of the tools' definitions by our own count."""
+    return sum(counts.text(_tool_text(tool)) for tool in tools)
 
 
 def _tool_text(tool: ToolSpec) -> str:

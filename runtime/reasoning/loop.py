@@ -8,8 +8,9 @@ from runtime.errors import RunFailure
 from runtime.messages import Message
 from runtime.node import NodeResult
 from runtime.reasoning.action import find_value
+from runtime.reasoning.desk import Call, Desk
 from runtime.reasoning.strategies import STRATEGIES
-from runtime.reasoning.thinking import Call, Desk, Thinking
+from runtime.reasoning.thinking import Thinking
 from runtime.schema_check import Schema
 
 

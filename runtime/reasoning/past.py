@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from runtime.errors import BadSettings, ModelFailure
-from runtime.events import CallError, PolicyFailed
+from runtime.events import CallError, ContextItem, PolicyFailed
 from runtime.memory.fence import escape
 from runtime.memory.history import tail, units
 from runtime.memory.policies import Buffer, Recall, Summary
@@ -21,12 +21,20 @@ SUMMARY_KEY = "__summary/"
 
 
 class Past(msgspec.Struct, frozen=True):
-    """`messages` are sent as they are; `summary` stands for what came before them; `recalled` is sent right
-    before the newest user message."""
+    """What was said before, as it is sent.
+
+    `messages` are sent as they are, the first of them at place `first` of what was taken up; `summary` stands
+    for what came before them; `recalled` is sent right before the newest user message. `prior` are turns of
+    earlier sessions, sent before the messages. The items are their lines on the bill.
+    """
 
     messages: tuple[Message, ...] = ()
     summary: str = ""
     recalled: str = ""
+    recalled_items: tuple[ContextItem, ...] = ()
+    prior: tuple[Message, ...] = ()
+    prior_items: tuple[ContextItem, ...] = ()
+    first: int = 0
 
 
 async def take_up(thinking: Thinking, history: list[Message]) -> Past:
@@ -115,7 +123,9 @@ def _recalled(thinking: Thinking, context: Any, history: list[Message]) -> Past:
         return Past(messages)
     lines = [f"{policy.prefix} ({history[i].role}): {escape(history[i].content or '')}" for i in chosen]
     text = "\n".join(["<recalled>", *lines, "</recalled>"]) if lines else ""
-    return Past(messages, recalled=text)
+    count = thinking.count
+    items = [ContextItem(ref=f"message/{i}", tokens=count(history[i].content or "")) for i in chosen]
+    return Past(messages, recalled=text, recalled_items=tuple(items))
 
 
 def _most_like(query: str, older: dict[int, Message], context: Any) -> list[int]:

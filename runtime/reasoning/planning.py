@@ -11,7 +11,7 @@ from runtime.memory_service import Where
 from runtime.messages import ToolSpec
 
 if TYPE_CHECKING:
-    from runtime.reasoning.thinking import Desk
+    from runtime.reasoning.desk import Desk
 
 PLAN_KEY = "__plan/"
 """Internal facts of kind `plan`, one for each agent."""

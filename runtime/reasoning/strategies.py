@@ -9,7 +9,8 @@ import msgspec
 
 from runtime.messages import Message, ToolCall
 from runtime.reasoning.action import Action, action_schema, instructions, read_action
-from runtime.reasoning.thinking import Call, Thinking
+from runtime.reasoning.desk import Call
+from runtime.reasoning.thinking import Thinking
 from runtime.reasoning.toolbox import distinct_ids
 
 THINK = (

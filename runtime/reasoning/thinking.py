@@ -3,85 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
-from runtime.calls import Account, Answered, Asked, Gate
-from runtime.errors import BoundReached, ContextTooLarge, ModelFailure
+from runtime.calls import Answered, Asked
+from runtime.errors import BoundReached, ModelFailure
 from runtime.events import AgentError, AgentRequest, AgentWarning, ContextAssembled, Event
-from runtime.facts import Kind
-from runtime.memory_service import ForContext, MemoryService, Where
-from runtime.messages import Message, OnDelta, Purpose, Request, ToolCall, ToolSpec
-from runtime.reasoning.context import MAX_LEFT_OUT, Counts, bill_of, system_message
+from runtime.memory.layout import window_budget
+from runtime.memory_service import NOTHING, ForContext, Where
+from runtime.messages import Message, Purpose, Request, ToolCall, ToolSpec
+from runtime.reasoning.bounds import too_large, within
+from runtime.reasoning.context import MAX_LEFT_OUT, Bill, Counts, Parts, bill_of, tool_tokens
+from runtime.reasoning.desk import Call, Desk
 from runtime.reasoning.past import Past, take_up
 from runtime.reasoning.planning import plan_text
-from runtime.reasoning.toolbox import Toolbox
-
-
-class Internal(Protocol):
-    """Farthing's own facts of an agent, in the scope of its Memory; the model cannot write them."""
-
-    @property
-    def session_uid(self) -> str: ...
-
-    async def read(self, key: str) -> Any:
-        """The value, or None."""
-        ...
-
-    async def write(self, key: str, value: Any, kind: Kind) -> None:
-        """Replace the value."""
-        ...
-
-
-class Desk(Protocol):
-    """What an agent needs of the run it is part of."""
-
-    @property
-    def account(self) -> Account: ...
-
-    @property
-    def gate(self) -> Gate: ...
-
-    @property
-    def memory(self) -> MemoryService | None: ...
-
-    @property
-    def toolbox(self) -> Toolbox: ...
-
-    @property
-    def internal(self) -> Internal: ...
-
-    @property
-    def on_delta(self) -> OnDelta | None: ...
-
-    def side_account(self, model: str | None) -> Account:
-        """Who pays for a side call: the agent's own account, with another model where one is named."""
-        ...
-
-    async def history(self, *, last: int | None = None) -> list[Message]: ...
-
-    def fall_back(self) -> bool:
-        """Go over to the next model; False where there is none."""
-        ...
-
-    def take_step(self) -> int:
-        """The next step's number in this agent; raises BoundReached at the run's own bound."""
-        ...
-
-
-class Call(msgspec.Struct, frozen=True, kw_only=True):
-    """One model call of a step, as a strategy wants it. `after` are messages for this call alone."""
-
-    purpose: Purpose = "main"
-    extra: str = ""
-    after: tuple[Message, ...] = ()
-    tools: tuple[ToolSpec, ...] = ()
-    schema: dict[str, Any] | None = None
-    stream: bool = True
-    hold_for: int = 1
-    keep_hold: bool = False
-    carries: str | None = None
 
 
 class Thinking:
@@ -104,18 +40,13 @@ class Thinking:
         self.say(AgentRequest(**self.where(), text=self.turn[0].content or "", model=model))
 
     async def next_step(self) -> None:
-        """Begin a reasoning step: memory is read anew, since it may have changed."""
+        """Begin a reasoning step: memory will be read anew, since it may have changed."""
         self.step, self._index = self.desk.take_step(), 0
         if self._past is None:
             self._past = await take_up(self, await self.desk.history())
-            if self._past.recalled:  # for sending only: the turn keeps what the user said
-                self._asked = Message("user", f"{self._past.recalled}\n\n{self.turn[0].content}")
         if self.config.planning:
             self._state = await plan_text(self.desk)
-        memory = self.desk.memory
-        self._injected = await memory.inject(self._count) if memory is not None else None
-        for warning in self._injected.warnings if self._injected is not None else ():
-            self._warn("memory.no_room", warning, "Raise `injection.tokens`.")
+        self._injected = None
 
     async def call(self, call: Call) -> Answered:
         """Make a call of this step; where a model fails for good, its fallbacks are tried in order."""
@@ -175,16 +106,14 @@ class Thinking:
 
     async def _call(self, call: Call) -> Answered:
         desk = self.desk
-        past = self._past or Past()
         instructions = "\n\n".join(part for part in (self.config.instructions.strip(), call.extra) if part)
-        memory = self._injected.text if self._injected is not None else ""
-        system = system_message((instructions, memory, self._state, past.summary))
-        after = (self._asked, *self.turn[1:], *call.after)
-        messages = (*(() if system is None else (system,)), *past.messages, *after)
+        memory = await self._memory(instructions, call.tools)
+        turn = (*self.turn, *call.after)
+        parts = Parts(instructions, call.tools, memory, self._state, self._past or Past(), turn)
+        parts = self._assembled(call, parts)
+        messages = parts.messages(self._asks(parts))
         request = self._request(call, messages)
-        self._say_bill(call, instructions, past, after)
-        self._fits(request)
-        kept, news = self._news(messages)
+        kept, news = self._news(parts.past, messages)
         self._index += 1
         answered = await desk.gate.call(
             desk.account,
@@ -219,36 +148,82 @@ class Thinking:
             hints={"node_id": account.node_id, "purpose": call.purpose},
         )
 
-    def _news(self, messages: tuple[Message, ...]) -> tuple[int, tuple[Any, ...]]:
+    def _news(self, past: Past, messages: tuple[Message, ...]) -> tuple[int, tuple[Any, ...]]:
         """How many messages are on the timeline already, and those that are not, as they are sent.
 
         The session's history stands there since earlier runs; of this turn, what the last call sent.
         """
-        known = {id(message) for message in (*(self._past or Past()).messages, *self._sent)}
+        known = {id(message) for message in (*past.messages, *self._sent)}
         system = self._sent[0] if self._sent and self._sent[0].role == "system" else None
         news = [m for m in messages if id(m) not in known and m != system]
         return len(messages) - len(news), tuple(msgspec.Raw(message.wire) for message in news)
 
-    def _fits(self, request: Request) -> None:
-        """Raises ContextTooLarge where what is sent and the answer's room pass the model's window."""
+    # -- its context
+
+    async def _memory(self, instructions: str, tools: Sequence[ToolSpec]) -> ForContext:
+        """What memory gives to this step, within its share of what the window leaves."""
+        memory = self.desk.memory
+        if memory is None:
+            return NOTHING
+        if self._injected is None:
+            supporting = None
+            if (window := self.desk.account.provider.window) is not None:
+                supporting = window_budget(
+                    window,
+                    self._answer_room,
+                    system_tokens=self.count(instructions),
+                    tool_tokens=tool_tokens(tools, self._counts),
+                    ratio=memory.config.supporting.ratio,
+                ).supporting
+            query = self.turn[0].content or ""
+            self._injected = await memory.inject(self.count, query=query, supporting=supporting)
+            for warning in self._injected.warnings:
+                self._warn("memory.no_room", warning, "Raise `injection.tokens`.")
+        return self._injected
+
+    def _asks(self, parts: Parts) -> Message:
+        """The newest user message with what is recalled for it; the turn keeps what the user said."""
+        said = self.turn[0]
+        text = f"{parts.recalled}\n\n{said.content}" if parts.recalled else said.content
+        if text != self._asked.content:
+            self._asked = said if text == said.content else Message("user", text)
+        return self._asked
+
+    def _assembled(self, call: Call, parts: Parts) -> Parts:
+        """The parts as they are sent, with their bill. Raises ContextTooLarge where what must be sent and the
+        answer's room pass the model's window."""
         account = self.desk.account
         window = account.provider.window
         if window is None:
-            return
-        room = self.config.max_output_tokens or account.provider.max_output or 0
-        tokens = self.desk.gate.counter.count(account.full_name, request)
-        if tokens > window - room:
-            raise ContextTooLarge(
-                f"What must be sent has about {tokens:,} tokens; {account.model} takes {window:,} and"
-                f" {room:,} of them are kept for the answer.",
-                remedy="Send less history, shorten the input, or choose a model with a larger window.",
-                node_id=account.node_id,
-                run_id=account.run_id,
-            )
+            self._say_bill(call, bill_of(parts, self._counts))
+            return parts
+        limit = window - self._answer_room
+        bounded = within(parts, limit, lambda tried: self._measure(call, tried), self._count_all)
+        bill = bill_of(bounded.parts, self._counts, bounded.left_out)
+        self._say_bill(call, bill)
+        if bounded.tokens > limit:
+            error = too_large(bill, limit, bounded.tokens, window)
+            error.node_id, error.run_id = account.node_id, account.run_id
+            raise error
+        return bounded.parts
+
+    def _measure(self, call: Call, parts: Parts) -> int:
+        request = self._request(call, parts.messages(self._asks(parts)))
+        return self.desk.gate.counter.count(self.desk.account.full_name, request)
+
+    @property
+    def _answer_room(self) -> int:
+        """Tokens of the window that are kept for the answer."""
+        return self.config.max_output_tokens or self.desk.account.provider.max_output or 0
+
+    @property
+    def _counts(self) -> Counts:
+        return Counts(self.count, self._count_all)
 
     # -- what it says
 
-    def _count(self, text: str) -> int:
+    def count(self, text: str) -> int:
+        """Tokens of a text for the model in use."""
         return self.desk.gate.counter.text(self.desk.account.full_name, text)
 
     def _count_all(self, messages: Sequence[Message]) -> int:
@@ -269,18 +244,14 @@ class Thinking:
     def _warn(self, code: str, message: str, remedy: str | None) -> None:
         self.say(AgentWarning(**self.where(), code=code, message=message, remedy=remedy))
 
-    def _say_bill(self, call: Call, instructions: str, past: Past, turn: tuple[Message, ...]) -> None:
-        account = self.desk.account
-        extras = {"state": self._state, "summaries": past.summary}
-        counts = Counts(self._count, self._count_all)
-        bill = bill_of(instructions, call.tools, self._injected, extras, past.messages, turn, counts)
+    def _say_bill(self, call: Call, bill: Bill) -> None:
         self.say(
             ContextAssembled(
                 **self.where(),
                 purpose=call.purpose,
                 sections=bill.sections,
                 tokens=bill.tokens,
-                window=account.provider.window,
+                window=self.desk.account.provider.window,
                 left_out=bill.left_out[:MAX_LEFT_OUT],
                 left_out_count=len(bill.left_out),
             )

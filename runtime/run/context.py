@@ -13,9 +13,11 @@ from runtime.errors import BoundReached, InputError
 from runtime.events import Custom
 from runtime.facts import Fact, Kind, Shelf, Written
 from runtime.memory_service import InternalFacts, MemoryService, Where
+from runtime.memory_service.indexes import Whose
+from runtime.memory_service.others import OtherSessions
 from runtime.messages import Message, OnDelta, Purpose, Reply, Request
 from runtime.node import Inputs, NodeResult
-from runtime.plan import PlanNode
+from runtime.plan import MemoryBinding, PlanNode
 from runtime.reasoning.lent import AnswersForTools, LentTool
 from runtime.reasoning.loop import reason
 from runtime.reasoning.planning import PlanTool
@@ -136,9 +138,29 @@ class Context:
             run = self._run
             owner = run.session_uid if binding.config.scope == "session" else run.user or ""
             shelf = Shelf(run.partition, binding.namespace, binding.config.scope, owner)
-            self._memory = MemoryService(binding.config, shelf, run.journal)
+            self._memory = MemoryService(
+                binding.config,
+                shelf,
+                run.journal,
+                indexes=run.services.indexes,
+                others=self._other_sessions(binding),
+            )
             self._memory.tainted = run.comes_tainted(self.node)
         return self._memory
+
+    def _other_sessions(self, binding: MemoryBinding) -> OtherSessions | None:
+        """The user's other sessions, where their Memory is the user's."""
+        run = self._run
+        if binding.config.scope != "user" or not run.user:
+            return None
+        nodes = [node for node in run.plan.nodes if node.memory is not None]
+        same = tuple(
+            node.id for node in nodes
+            if node.memory is not None and node.memory.config.scope == "user"
+            and node.memory.namespace == binding.namespace
+        )  # fmt: skip
+        whose = Whose(run.partition, run.user, run.plan.flow_id, same)
+        return OtherSessions(run.services.record, run.services.indexes, whose, run.session_uid, self.node.id)
 
     @property
     def internal(self) -> InternalFacts:

@@ -135,7 +135,8 @@ class Run:
             )
         )
         if result.turn:
-            self.turns.append(Turn(node_id=node.id, messages=result.turn))
+            tainted = node.index in self._tainted
+            self.turns.append(Turn(node_id=node.id, messages=result.turn, tainted=tainted))
         if node.type.result_of_flow:
             self.outputs[node.id] = result.value
         for skipped in self._board.finish(node, port, result.value, self._ready):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from runtime.calls import Clients, Gate
 from runtime.clock import Clock
 from runtime.ledger import Rule
+from runtime.memory_service.indexes import Indexes
 from runtime.messages import LanguageModel, TokenCounter
 from runtime.providers import ModelName, Provider
 from runtime.record import Record
@@ -57,6 +58,7 @@ class Services:
     ) -> None:
         self.record, self.settings, self.clock = record, settings, clock
         self.registry = registry or installed()
+        self.indexes = Indexes()
         self.clients = clients or Clients(clock)
         secrets = settings.secrets_values()
         self.redactor = Redactor(secrets) if secrets else None

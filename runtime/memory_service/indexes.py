@@ -1,0 +1,182 @@
+"""Search indexes of this process: a shelf's facts and a user's past exchanges, kept in step with the store.
+
+What finds is loaded when something is searched for, which a run whose facts all fit never does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from runtime.facts import Fact, Shelf
+from runtime.memory.estimate import Estimator
+from runtime.memory_service.exchanges import Exchange, exchange_of
+from runtime.memory_service.showing import fact_text
+from runtime.record import Record, TurnLine
+
+if TYPE_CHECKING:
+    from runtime.memory.finding.index import MemoryIndex
+
+MOST_INDEXES = 16
+"""Indexes that are kept; the one that was used longest ago makes room."""
+AT_ONCE = 500
+"""Items taken in before others get a turn."""
+ENOUGH_TOKENS = 20_000
+"""Tokens' worth of exchanges that a search looks at; only a few of them are shown."""
+
+
+class Whose(NamedTuple):
+    """Whose exchanges: one user's with one flow, by these nodes."""
+
+    partition: str
+    user_id: str
+    flow_id: str
+    node_ids: tuple[str, ...]
+
+
+class Indexes:
+    """Every index by what it holds; no two users share one."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Shelf | Whose, FactIndex | TurnIndex] = OrderedDict()
+
+    def facts(self, shelf: Shelf) -> FactIndex:
+        """The index of a shelf's facts."""
+        found = self._kept.get(shelf)
+        if not isinstance(found, FactIndex):
+            found = FactIndex()
+        self._keep(shelf, found)
+        return found
+
+    def turns(self, whose: Whose) -> TurnIndex:
+        """The index of a user's exchanges."""
+        found = self._kept.get(whose)
+        if not isinstance(found, TurnIndex):
+            found = TurnIndex(whose)
+        self._keep(whose, found)
+        return found
+
+    def _keep(self, key: Shelf | Whose, index: FactIndex | TurnIndex) -> None:
+        self._kept[key] = index
+        self._kept.move_to_end(key)
+        while len(self._kept) > MOST_INDEXES:
+            self._kept.popitem(last=False)
+
+
+class FactIndex:
+    """Facts by their keys."""
+
+    def __init__(self) -> None:
+        self._index: MemoryIndex | None = None
+        self._known: dict[str, Fact] = {}
+
+    def rank(self, facts: Sequence[Fact], query: str, now: datetime, count: Estimator) -> list[Fact]:
+        """The facts, those first that fit the query best; the others follow in the given order."""
+        index = self._sync({fact.key: fact for fact in facts}, count)
+        budget = sum(max(1, count(fact_text(fact))) for fact in facts)
+        place = {hit.id: number for number, hit in enumerate(index.recall(query, budget, now).hits)}
+        return sorted(facts, key=lambda fact: place.get(fact.key, len(place)))
+
+    def _sync(self, facts: dict[str, Fact], count: Estimator) -> MemoryIndex:
+        """Take in what is new or changed, let go of what is no longer there."""
+        from runtime.memory.finding.index import MemoryIndex
+        from runtime.memory.finding.items import Item
+
+        if self._index is None:
+            self._index = MemoryIndex()
+        gone = self._known.keys() - facts.keys()
+        if gone:
+            self._index.remove(sorted(gone))
+        changed = [fact for key, fact in facts.items() if self._known.get(key) != fact]
+        self._index.add(
+            Item(fact.key, text := fact_text(fact), fact.recorded_at, max(1, count(text)), by_user=True)
+            for fact in changed
+        )
+        self._known = facts
+        return self._index
+
+
+class Found(NamedTuple):
+    """An exchange and how well it fits."""
+
+    exchange: Exchange
+    score: float
+
+
+class TurnIndex:
+    """A user's exchanges. Every search first takes in what came since the last one; where anything was
+    erased or is missing, all is read anew."""
+
+    def __init__(self, whose: Whose) -> None:
+        self.whose = whose
+        self._lock = asyncio.Lock()
+        self._clear()
+
+    def _clear(self) -> None:
+        self._index: MemoryIndex | None = None
+        self._exchanges: dict[int, Exchange] = {}
+        self._last = 0
+        self._erasures: int | None = None
+
+    async def recall(
+        self, record: Record, session_uid: str, query: str, now: datetime, count: Estimator
+    ) -> list[Found]:
+        """Exchanges of other sessions than this one that share a word with the query, best first."""
+        async with self._lock:
+            await self._sync(record, session_uid, count)
+            if self._index is None:
+                return []
+            return self._search(self._index, session_uid, query, now)
+
+    def _search(self, index: MemoryIndex, session_uid: str, query: str, now: datetime) -> list[Found]:
+        from runtime.memory.finding.tokens import Tokens
+
+        tokens = Tokens()
+        wanted = set(tokens.terms(query))
+        found: dict[int, Found] = {}
+        for hit in index.recall(query, ENOUGH_TOKENS, now, without_session=session_uid).hits:
+            exchange = self._exchanges[int(hit.id.partition(":")[0])]
+            if exchange.id in found:
+                continue
+            words = {term for _, text in exchange.said for term in tokens.terms(text)}
+            if not wanted or wanted & words:
+                found[exchange.id] = Found(exchange, hit.score)
+        return list(found.values())
+
+    async def _sync(self, record: Record, session_uid: str, count: Estimator) -> None:
+        nodes = self.whose.node_ids
+        turns = await record.user_turns(session_uid, nodes, after=self._last)
+        expected = len(self._exchanges) + len(turns.lines)
+        if self._last and (turns.erasures != self._erasures or turns.count != expected):
+            self._clear()
+            turns = await record.user_turns(session_uid, nodes)
+        self._erasures = turns.erasures
+        for start in range(0, len(turns.lines), AT_ONCE):
+            self._take(turns.lines[start : start + AT_ONCE], count)
+            await asyncio.sleep(0)
+
+    def _take(self, lines: Sequence[TurnLine], count: Estimator) -> None:
+        from runtime.memory.finding.index import MemoryIndex
+        from runtime.memory.finding.items import Item
+
+        if self._index is None:
+            self._index = MemoryIndex()
+        exchanges = [exchange_of(line) for line in lines]
+        self._index.add(
+            Item(
+                f"{exchange.id}:{number}",
+                said.text,
+                exchange.at,
+                max(1, count(said.text)),
+                speaker=said.role,
+                session=exchange.session_uid,
+                by_user=said.role == "user",
+            )
+            for exchange in exchanges
+            for number, said in enumerate(exchange.said)
+        )
+        self._exchanges.update((exchange.id, exchange) for exchange in exchanges)
+        self._last = lines[-1].id

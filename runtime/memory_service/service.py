@@ -1,0 +1,187 @@
+"""The facts of one Memory node on one shelf, for one run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from runtime.events import MemoryRefused, MemoryWrite
+from runtime.facts import MODEL_KINDS, Fact, FactWrite, Kind, Origin, Shelf, Written
+from runtime.journal import Journal
+from runtime.memory.candidates import Block, Candidate
+from runtime.memory.estimate import Estimator
+from runtime.memory.injection import inject
+from runtime.memory.injection_rules import Injected
+from runtime.memory_service import memory_tools
+from runtime.memory_service.gate import Refusal, Refused, refused
+from runtime.memory_service.indexes import Indexes
+from runtime.memory_service.others import OtherSessions
+from runtime.memory_service.shared import NOTHING, ForContext, Where
+from runtime.memory_service.showing import candidate, ref_of, rules_of, sections
+from runtime.memory_service.showing import item as bill_item
+from runtime.memory_service.tool_specs import SPECS
+from runtime.messages import ToolSpec
+
+
+class MemoryService:
+    """The facts of one Memory node on one shelf, for one run.
+
+    `others`: the user's other sessions, where past exchanges may be recalled. `tainted`: something that came
+    from outside has been seen; what is written from then on is marked.
+    """
+
+    def __init__(
+        self,
+        config: Any,
+        shelf: Shelf,
+        journal: Journal,
+        *,
+        indexes: Indexes | None = None,
+        others: OtherSessions | None = None,
+    ) -> None:
+        self.config, self.shelf, self.journal, self.others = config, shelf, journal, others
+        self.tainted = False
+        self._indexes = indexes or Indexes()
+
+    async def current(self, keys: Sequence[str] | None = None) -> list[Fact]:
+        """Facts that are there and valid now, in key order."""
+        now = self.journal.clock.now()
+        found = await self.journal.record.facts(self.shelf, keys=keys)
+        return [fact for fact in found if not fact.expired(now)]
+
+    # -- for a context
+
+    async def inject(self, count: Estimator, *, query: str = "", supporting: int | None = None) -> ForContext:
+        """What this step's context is given. `count` gives the tokens of a text; `query` is the newest user
+        message; `supporting` is the supporting budget in tokens, None where no window is known."""
+        facts = [fact for fact in await self.current() if not fact.internal and fact.kind in MODEL_KINDS]
+        episodes = await self._episodes(query, count)
+        if not facts and not episodes and not self.config.blocks:
+            return NOTHING
+        chosen = self._choose(facts, episodes, count, supporting)
+        if chosen.facts is None and len(facts) > 1 and query.strip():
+            ranked = self._indexes.facts(self.shelf).rank(facts, query, self.journal.clock.now(), count)
+            chosen = self._choose(ranked, episodes, count, supporting)
+        self._note(facts, episodes, chosen)
+        sources: dict[str, str] = {ref_of(fact): fact.origin for fact in facts}
+        sources |= {episode.ref: f"{episode.origin} {episode.source}".strip() for episode in episodes}
+        return ForContext(
+            "\n\n".join(part for part in (chosen.blocks, chosen.facts) if part),
+            chosen.recall or "",
+            *sections(chosen, self.config.blocks, sources, count),
+            tuple(bill_item(entry, sources) for entry in chosen.left_out),
+            self._warnings(chosen),
+        )
+
+    async def _episodes(self, query: str, count: Estimator) -> list[Candidate]:
+        if self.others is None:
+            return []
+        now = self.journal.clock.now()
+        return await self.others.episodes(self.shelf, query, self.config.episodes, now, count)
+
+    def _choose(
+        self, facts: Sequence[Fact], episodes: Sequence[Candidate], count: Estimator, supporting: int | None
+    ) -> Injected:
+        return inject(
+            [Block(block.name, block.content, block.order) for block in self.config.blocks],
+            [candidate(fact) for fact in facts],
+            episodes,
+            now=self.journal.clock.now(),
+            rules=rules_of(self.config.injection),
+            count=count,
+            supporting=supporting,
+        )
+
+    def _note(self, facts: Sequence[Fact], episodes: Sequence[Candidate], chosen: Injected) -> None:
+        """What is shown taints if it is tainted itself."""
+        shown = {entry.ref for entry in chosen.shown}
+        tainted = {ref_of(fact) for fact in facts if fact.tainted}
+        tainted |= {episode.ref for episode in episodes if episode.origin == "tainted"}
+        self.tainted = self.tainted or bool(tainted & shown)
+
+    def _warnings(self, chosen: Injected) -> tuple[str, ...]:
+        most = self.config.blocks_max_tokens
+        if chosen.blocks_size.tokens <= most:
+            return chosen.warnings
+        return (*chosen.warnings, f"the pinned blocks are larger than blocks_max_tokens {most}")
+
+    # -- writing
+
+    async def write(
+        self,
+        key: str,
+        value: Any,
+        where: Where,
+        *,
+        kind: Kind = "fact",
+        ttl_s: float | None = None,
+        confidence: float = 1.0,
+    ) -> Written:
+        """Write for the model. Raises Refusal, with its event, where the gate says no."""
+        await self._gate(key, value, kind, ttl_s, where)
+        now = self.journal.clock.now()
+        origin: Origin = "tainted" if self.tainted else "model"
+        write = FactWrite(
+            key=key,
+            value=value,
+            kind=kind,
+            origin=origin,
+            confidence=confidence,
+            valid_from=now,
+            valid_to=None if ttl_s is None else now + timedelta(seconds=ttl_s),
+            source=where.run_id,
+            step=where.step,
+        )
+
+        def said(written: Written) -> list[MemoryWrite]:
+            fact = written.fact
+            return [
+                MemoryWrite(
+                    **self.about(where, (key,)),
+                    outcome=written.outcome,
+                    version=fact.version,
+                    value=fact.value,
+                    kind=fact.kind,
+                    origin=fact.origin,
+                    valid_to=fact.valid_to,
+                )
+            ]
+
+        return await self.journal.write_fact(self.shelf, write, said)
+
+    async def _gate(self, key: str, value: Any, kind: str, ttl_s: float | None, where: Where) -> None:
+        gate = self.config.write
+        why = refused(gate, key, value, kind, ttl_s)
+        if why is None:
+            known = await self.journal.record.facts(self.shelf)
+            if len(known) >= gate.max_facts and all(fact.key != key for fact in known):
+                why = Refused(
+                    "memory.full", f"this memory already holds {len(known)} facts; replace one instead"
+                )
+        if why is not None:
+            shown = str(key)[: gate.max_key_chars]
+            self.journal.say(MemoryRefused(**self.about(where, (shown,)), code=why.code, message=why.message))
+            raise Refusal(f"Not stored: {why.message}.", code=why.code)
+
+    def about(self, where: Where, keys: tuple[str, ...]) -> dict[str, Any]:
+        """The common fields of a memory event."""
+        return {
+            "at": self.journal.clock.now(),
+            "run_id": where.run_id,
+            "node_id": where.node_id,
+            "step": where.step,
+            "namespace": self.shelf.namespace,
+            "scope": self.shelf.scope,
+            "keys": keys,
+        }
+
+    # -- the model's tools
+
+    def tool_specs(self) -> tuple[ToolSpec, ...]:
+        """The memory tools that the model is offered."""
+        return tuple(SPECS[name] for name in self.config.tools)
+
+    async def call_tool(self, name: str, arguments: Mapping[str, Any], where: Where) -> Any:
+        """Carry out a memory tool. Raises InputError with what the model did wrong."""
+        return await memory_tools.call(self, name, arguments, where)
