@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { routeOf } from '../src/app/router'
 import { command } from '../src/flows/command'
 import { suggestedPath } from '../src/flows/files'
-import { linked, sameJson, shellQuote, words } from '../src/lib/text'
+import { linked, sameJson, sentence, shellQuote, shortName, words } from '../src/lib/text'
 import { duration, resets } from '../src/lib/time'
 import { search } from '../src/palette/search'
 import { TYPES } from './sample'
@@ -35,6 +35,11 @@ describe('words', () => {
     expect([resets(null), resets('nonsense')]).toEqual(['', ''])
   })
   test.each([['My Flow!', 'my-flow.json'], ['支持', '支持.json'], ['///', 'flow.json']])('a flow called %j is saved as %s', (name, path) => expect(suggestedPath(name)).toBe(path))
+})
+
+describe('names and sentences', () => {
+  test.each([['01a22a66-b36b-7767-9bad-c17ea0864bf0', '01a22a66…4bf0'], ['anna', 'anna'], ['', '']])('a session called %j shows as %j', (name, shown) => expect(shortName(name)).toBe(shown))
+  test.each([['give one', 'Give one.'], ['Done!', 'Done!'], ['', ''], [null, ''], ['完成。', '完成。']])('%j is said %j', (text, said) => expect(sentence(text)).toBe(said))
 })
 
 describe('sameJson', () => {

@@ -27,7 +27,8 @@ export function takeToken(): string | null {
 
 type Door = 'opening' | 'open' | 'locked' | 'used'
 
-export function App({ token }: { token: string | null }) {
+export function App({ token: first }: { token: string | null }) {
+  const [token, setToken] = useState(first)
   const [door, setDoor] = useState<Door>('opening')
   const theme = useUi((s) => s.theme)
   const error = useCatalog((s) => s.error)
@@ -35,6 +36,17 @@ export function App({ token }: { token: string | null }) {
   const route = routeOf(useAddress())
 
   useEffect(() => applyTheme(theme), [theme])
+  useEffect(() => {
+    // A fresh link followed in this tab changes the fragment and loads nothing.
+    const follow = () => {
+      const fresh = takeToken()
+      if (!fresh) return
+      setDoor('opening')
+      setToken(fresh)
+    }
+    addEventListener('hashchange', follow)
+    return () => removeEventListener('hashchange', follow)
+  }, [])
   useEffect(() => {
     let used = false
     whenUnauthorized(() => setDoor(used ? 'used' : 'locked'))

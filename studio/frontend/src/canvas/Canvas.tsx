@@ -1,9 +1,9 @@
 // The canvas of the open flow.
 import {
   Background, BackgroundVariant, ControlButton, Controls, type FinalConnectionState, MiniMap, type OnConnectStart, ReactFlow, SelectionMode, useReactFlow,
-  type Connection, type EdgeTypes, type NodeTypes, useStore,
+  type Connection, type EdgeTypes, type NodeTypes, useStore, useUpdateNodeInternals,
 } from '@xyflow/react'
-import { useCallback, useEffect } from 'react'
+import { useCallback, useEffect, useRef } from 'react'
 import { Icon } from '../app/icons'
 import { useCatalog } from '../state/catalog'
 import type { CanvasNode, Wire } from '../state/document'
@@ -11,6 +11,7 @@ import { useFlow } from '../state/flow'
 import { fits, lookup } from '../state/ports'
 import { useUi } from '../state/ui'
 import { useValidation } from '../state/validation'
+import { Far } from './Card'
 import { CardNodeView, NoteNodeView, PillNodeView } from './FlowNode'
 import { layout } from './layout'
 import { QuickAdd } from './QuickAdd'
@@ -23,6 +24,8 @@ const GRID: [number, number] = [10, 10]
 const FIT = { padding: 0.12, maxZoom: 1 }
 /** More nodes than this: only those in sight are drawn. */
 const MANY = 150
+/** A large flow opens small, so that its ports need not be drawn before it is fitted. */
+const SMALL = { x: 0, y: 0, zoom: 0.2 }
 /** Below this zoom small print cannot be read and is not drawn. */
 const FAR = 0.3
 /** A small flow needs no map, which would lie on its nodes. */
@@ -68,6 +71,14 @@ export function Canvas() {
   const wiring = useUi((s) => s.wiring !== null)
   const far = useStore((s) => s.transform[2] < FAR)
 
+  const update = useUpdateNodeInternals()
+  const wasFar = useRef(far)
+  useEffect(() => {
+    // Ports that come into sight are measured, or nothing could be joined to them.
+    if (wasFar.current && !far) update(useFlow.getState().nodes.map((node) => node.id))
+    wasFar.current = far
+  }, [far, update])
+
   useEffect(() => {
     if (wantsLayout) void tidy(true).then(() => requestAnimationFrame(() => void canvas.fitView(FIT)))
   }, [wantsLayout, canvas])
@@ -87,10 +98,11 @@ export function Canvas() {
         if (on.classList.contains('react-flow__pane')) useUi.getState().set({ quickAdd: { screen: { x: e.clientX, y: e.clientY } } })
         else if (on.closest('.react-flow__node-card, .react-flow__node-pill')) useUi.getState().set({ inspector: true })
       }}>
+      <Far value={far}>
       <ReactFlow<CanvasNode, Wire> nodes={nodes} edges={edges} nodeTypes={NODE_TYPES} edgeTypes={EDGE_TYPES} onNodesChange={onNodes} onEdgesChange={onEdges}
         onConnect={onConnect} onConnectStart={onConnectStart} onConnectEnd={onConnectEnd} onNodeClick={onNodeClick} isValidConnection={isValid}
         onNodeDragStart={beginGesture} onNodeDragStop={endGesture} onSelectionDragStart={beginGesture} onSelectionDragStop={endGesture}
-        deleteKeyCode={null} selectionMode={SelectionMode.Partial} zoomOnDoubleClick={false} snapToGrid snapGrid={GRID} fitView fitViewOptions={FIT} minZoom={0.08} maxZoom={2}
+        deleteKeyCode={null} selectionMode={SelectionMode.Partial} zoomOnDoubleClick={false} snapToGrid snapGrid={GRID} fitView fitViewOptions={FIT} {...(nodes.length > MANY ? { defaultViewport: SMALL } : {})} minZoom={0.08} maxZoom={2}
         onlyRenderVisibleElements={nodes.length > MANY} colorMode={theme === 'auto' ? 'system' : theme} elevateNodesOnSelect connectionRadius={28}>
         <Background variant={BackgroundVariant.Dots} gap={20} size={1} />
         <Controls showInteractive={false} fitViewOptions={FIT} position="bottom-left">
@@ -99,6 +111,7 @@ export function Canvas() {
         {nodes.length > MAP_FROM && <MiniMap<CanvasNode> pannable zoomable nodeClassName={miniClass} ariaLabel="Overview of the flow" />}
         <QuickAdd />
       </ReactFlow>
+      </Far>
       {nodes.length === 0 && <Empty />}
     </section>
   )

@@ -34,7 +34,10 @@ const STATE_WORDS: Record<string, string> = {
 export const PortHandle = memo(function PortHandle({ id, port, side, at }: { id: string; port: Port; side: 'inputs' | 'outputs'; at: Position }) {
   const handleType = side === 'inputs' ? 'target' : 'source'
   const wired = useContext(Wired).has(`${side} ${port.name}`)
+  const far = useContext(Far)
   const fit = useUi((s) => (!s.wiring ? 'idle' : s.wiring.node !== id && s.wiring.side !== side && s.wiring.kind === port.kind ? 'yes' : 'no'))
+  // From far off nobody can hit an open port; a thousand of them would make every move slow.
+  if (far && !wired) return null
   return (
     <Handle type={handleType} position={at} id={port.name} className={`port fit-${fit}${wired ? ' wired' : ''}`} data-kind={port.kind}
       data-testid={`port-${id}-${port.name}`} title={`${port.title || port.name} (${port.kind})${port.required ? ', required' : ''}`}>
@@ -45,6 +48,9 @@ export const PortHandle = memo(function PortHandle({ id, port, side, at }: { id:
 
 /** Which ports of a node have an edge, as `inputs in` and `outputs out`; asked for once a node, not once a port. */
 export const Wired = createContext<ReadonlySet<string>>(new Set())
+
+/** The canvas is so small that its print cannot be read. */
+export const Far = createContext(false)
 
 export function wiredPorts(id: string, edges: readonly Wire[]): string {
   const found = new Set<string>()

@@ -23,10 +23,11 @@ export function NoticeCard({ event, last = false, running = false }: { event: Ev
       <Icon name={stop ? (gauge ? 'blocked' : 'error') : 'warning'} />
       <div>
         <strong>{stop && gauge ? `Stopped by the budget ${gauge.budget}` : stop ? 'Stopped' : gauge ? `The budget ${gauge.budget} is nearly used` : 'Warning'}</strong>
-        <p dir="auto"><HelpText text={`${String(event.message ?? '')} ${event.remedy ? String(event.remedy) : ''}`} /></p>
+        {!gauge && <p dir="auto"><HelpText text={`${String(event.message ?? '')} ${String(event.remedy ?? '')}`} /></p>}
         {gauge && (
           <>
             <div className="notice-gauge"><GaugeBar gauge={gauge} /><span>{gaugeText(gauge)}</span></div>
+            {event.remedy ? <p className="muted"><HelpText text={String(event.remedy)} /></p> : null}
             <div className="notice-acts">
               {stop && last && !running && !raising && <button type="button" className="primary" onClick={() => setRaising(true)}>Raise and run again</button>}
               {gauge.node_id && <FieldButton gauge={gauge} />}

@@ -88,7 +88,7 @@ export function QuestionDialog() {
   }
   return (
     <Dialog title="This run costs money" onClose={close}>
-      <p>It calls {question.models.map((model) => <code key={model}>{model}</code>)}.</p>
+      <p>It calls {question.models.map((model, i) => <span key={model}>{i ? ', ' : ''}<code>{model}</code></span>)}.</p>
       {question.limits.length ? <><p>These limits hold:</p><ul>{question.limits.map((limit) => <li key={limit}>{limit}</li>)}</ul></>
         : <p className="wrongs warn">No limit holds. Attach a Budget to the agents, or set one in the settings.</p>}
       <p className="muted">You are asked once for each model in this browser.</p>

@@ -22,6 +22,11 @@ export function sentence(text: string | null | undefined): string {
   return /[.!?…:。！？]$/.test(begun) ? begun : `${begun}.`
 }
 
+/** A session that nobody named has a UUID, of which the two ends tell it from others. */
+export function shortName(name: string): string {
+  return /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(name) ? `${name.slice(0, 8)}…${name.slice(-4)}` : name
+}
+
 export function plural(n: number, word: string): string {
   return `${n.toLocaleString('en-US')} ${word}${n === 1 ? '' : 's'}`
 }

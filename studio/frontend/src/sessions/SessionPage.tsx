@@ -11,7 +11,7 @@ import { ConnectionState } from '../drawer/Drawer'
 import { EventList } from '../drawer/Events'
 import { download } from '../flows/files'
 import { count, dollars, nanosOf } from '../lib/money'
-import { clip, shortJson } from '../lib/text'
+import { clip, shortJson, shortName } from '../lib/text'
 import { ago, instant } from '../lib/time'
 import { type NodeLive, useRun } from '../state/run'
 import { type Row, tokensOf } from '../timeline/row'
@@ -56,7 +56,7 @@ export function SessionPage({ uid, run, seq }: { uid: string; run: string | null
     <main className="session-page">
       <header className="topbar">
         <Link href="/sessions" className="icon-button" aria-label="All sessions" title="All sessions"><Icon name="left" /></Link>
-        <div className="title"><h1 dir="auto" title={name}>{name || '…'}</h1><span className="saved-state">{data ? `${data.flow_name || data.flow_id} · ${data.user_id ?? 'nobody'} · ${ago(data.last_at)}` : ''}</span></div>
+        <div className="title"><h1 dir="auto" title={name}>{shortName(name) || '…'}</h1><span className="saved-state">{data ? `${data.flow_name || data.flow_id} · ${data.user_id ?? 'nobody'} · ${ago(data.last_at)}` : ''}</span></div>
         {data?.partition === 'rehearsal' && <span className="tag rehearsal">rehearsal</span>}
         {data && <span className={`state ${data.state}`}>{data.state}</span>}
         <span className="grow" />

@@ -8,6 +8,7 @@ import { Link } from '../app/Link'
 import { go, to, useAddress } from '../app/router'
 import { useLater, useLoad } from '../app/useLoad'
 import { count, fixedDollars, nanosOf, short } from '../lib/money'
+import { shortName } from '../lib/text'
 import { ago, instant } from '../lib/time'
 import { useUi } from '../state/ui'
 import { tokensOf } from '../timeline/row'
@@ -96,7 +97,7 @@ function Table({ sessions }: { sessions: SessionInfo[] }) {
         <tbody>
           {sessions.map((each) => (
             <tr key={each.uid}>
-              <td><Link href={to.session(each.uid)} dir="auto">{each.name}</Link>{each.partition === 'rehearsal' && <span className="tag rehearsal">rehearsal</span>}</td>
+              <td><Link href={to.session(each.uid)} dir="auto" title={each.name}>{shortName(each.name)}</Link>{each.partition === 'rehearsal' && <span className="tag rehearsal">rehearsal</span>}</td>
               <td dir="auto">{each.flow_name || each.flow_id}</td>
               <td dir="auto">{each.user_id ?? <span className="muted">nobody</span>}</td>
               <td><span className={`state ${each.state}`}>{each.state}</span></td>

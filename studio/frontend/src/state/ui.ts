@@ -38,7 +38,7 @@ export interface QuickAddAt {
 
 const KEY = 'farthing.studio'
 const DEFAULTS: Saved = {
-  theme: 'auto', palette: true, inspector: true, drawer: true, drawerHeight: typeof innerHeight === 'number' && innerHeight < 800 ? 220 : 280, inspectorWidth: 320, paidConfirmed: [], user: '', rehearsals: false,
+  theme: 'auto', palette: typeof innerWidth !== 'number' || innerWidth >= 1180, inspector: true, drawer: true, drawerHeight: typeof innerHeight === 'number' && innerHeight < 800 ? 220 : 280, inspectorWidth: 320, paidConfirmed: [], user: '', rehearsals: false,
 }
 
 function load(): Saved {
