@@ -35,10 +35,11 @@ SECTIONS = (
         "What happened",
         {
             "events": "Read a session's timeline.",
+            "context": "Show what a model was sent and what each part cost.",
             "sessions": "List sessions with their cost.",
             "facts": "Look at and change what is remembered.",
             "spend": "Sum up tokens and money, down to each call.",
-            "budget": "Show budgets, and raise one.",
+            "budget": "Show budgets, raise one or reset it.",
         },
     ),
     Section(
