@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import msgspec
 
 from runtime.clock import Clock
 from runtime.memory_service import Where
 from runtime.messages import ToolSpec
-from runtime.tools.attached import Attached
-from runtime.tools.function import ToolContext
 from runtime.tools.results import text_of
+
+if TYPE_CHECKING:
+    from runtime.tools.attached import Attached
 
 SHOWN_CHARS = 200
 """How much of the arguments a stub repeats."""
@@ -48,6 +49,8 @@ class LentTool(msgspec.Struct, frozen=True):
 
     async def call(self, arguments: Mapping[str, Any], where: Where, key: str) -> Any:
         """Its result as a JSON value. Raises FarthingError with what went wrong."""
+        from runtime.tools.function import ToolContext
+
         context = ToolContext(
             clock=self.clock,
             run_id=where.run_id,

@@ -113,7 +113,7 @@ class Toolbox:
         arguments, wrong = parse_arguments(text)
         if tool is None:
             wrong = self._unknown(name)
-        shown = arguments if wrong is None else text[:PREVIEW_CHARS]
+        shown = self._cleaned(arguments if wrong is None else text[:PREVIEW_CHARS])
         entry = ToolEntry(self._journal, where, key, name, "none" if tool is None else tool.effect, shown)
         if tool is None or wrong is not None:
             return await entry.refused(Outcome(None, wrong))
