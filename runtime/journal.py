@@ -52,6 +52,12 @@ class Journal:
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(FLUSH_AFTER_S, self._flush_soon)
 
+    def say_both(self, first: Event, second: Event) -> None:
+        """Put two events in line."""
+        self._pending += (first, second)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(FLUSH_AFTER_S, self._flush_soon)
+
     @property
     def full(self) -> bool:
         """Enough events wait to be worth a commit now."""

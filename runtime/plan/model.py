@@ -41,7 +41,8 @@ class MemoryBinding(NamedTuple):
 
 
 class PlanNode(msgspec.Struct, frozen=True):
-    """A node ready to run. `rules` are the flow's budgets that govern its model calls."""
+    """A node ready to run. `rules` are the flow's budgets that govern its model calls; `awaits` counts the
+    edges that it waits for on its first visit."""
 
     index: int
     id: str
@@ -49,6 +50,7 @@ class PlanNode(msgspec.Struct, frozen=True):
     config: Any
     sources: tuple[Source, ...] = ()
     targets: tuple[Target, ...] = ()
+    awaits: int = 0
     rules: tuple[Rule, ...] = ()
     memory: MemoryBinding | None = None
     tools: tuple[Attached, ...] = ()
@@ -66,16 +68,12 @@ class Plan(msgspec.Struct, frozen=True):
     attachments: dict[str, Any] = msgspec.field(default_factory=dict)
     needs: tuple[str, ...] = ()
     warnings: tuple[Problem, ...] = ()
+    has_cycles: bool = False
 
     @property
     def entry(self) -> PlanNode | None:
         """The node that takes the run's input, where there is one."""
         return next((node for node in self.nodes if node.type.entry_of_flow), None)
-
-    @property
-    def has_cycles(self) -> bool:
-        """Whether some edge closes a cycle."""
-        return any(source.back for node in self.nodes for source in node.sources)
 
     @property
     def reasoners(self) -> tuple[PlanNode, ...]:

@@ -191,7 +191,8 @@ class Context:
     @property
     def tainted(self) -> bool:
         """Whether this node has seen what came from outside: by a lent tool, or a tainted fact."""
-        return any(seen is not None and seen.tainted for seen in (self._toolbox, self._memory))
+        toolbox, memory = self._toolbox, self._memory
+        return (toolbox is not None and toolbox.tainted) or (memory is not None and memory.tainted)
 
     @property
     def on_delta(self) -> OnDelta | None:

@@ -21,7 +21,7 @@ class Board:
         self.plan = plan
         self.values: list[Any] = [None] * len(plan.nodes)
         self.port: list[str | None] = [None] * len(plan.nodes)
-        self.waiting = [sum(not source.back for source in node.sources) for node in plan.nodes]
+        self.waiting = [node.awaits for node in plan.nodes]
         self.taken = [False] * len(plan.nodes)
 
     def first(self) -> list[PlanNode]:

@@ -50,6 +50,9 @@ class Run:
     ) -> None:
         self.plan, self.services, self.journal = plan, services, journal
         self.clock: Clock = services.clock
+        self._say, self._say_both, self._now = journal.say, journal.say_both, services.clock.now
+        self._plain = not plan.has_cycles
+        self._door = Context(self, plan.nodes[0])
         self.run_id, self.session_uid, self.user, self.partition = run_id, session_uid, user, partition
         self.assignments, self.value, self.histories = assignments, value, histories
         self.on_delta, self.real_tools = on_delta, real_tools
@@ -77,15 +80,20 @@ class Run:
             raise
 
     async def _start_ready(self) -> None:
-        while self._ready and self.failure is None:
-            node = self._ready.popleft()
-            alone = not self._ready and not self._flying
-            if alone or node.type.instant:
+        ready, flying, journal = self._ready, self._flying, self.journal
+        while ready and self.failure is None:
+            node = ready.popleft()
+            if node.type.instant:
+                if self._plain and not self._tainted:
+                    await self._pass(node)
+                else:
+                    self._settle(node, await self._visit(node))
+                if journal.full:
+                    await journal.flush()
+            elif not (ready or flying):
                 self._settle(node, await self._visit(node))
-                if self.journal.full:
-                    await self.journal.flush()
             else:
-                self._flying[asyncio.create_task(self._visit(node))] = node
+                flying[asyncio.create_task(self._visit(node))] = node
 
     async def _land_some(self) -> None:
         done, _ = await asyncio.wait(self._flying, return_when=asyncio.FIRST_COMPLETED)
@@ -99,14 +107,39 @@ class Run:
         await asyncio.gather(*self._flying, return_exceptions=True)
         self._flying.clear()
 
+    async def _pass(self, node: PlanNode) -> None:
+        """A visit of an instant node in a plan without circles: the common case, with nothing to spare."""
+        kind, at, node_id, door = node.type, self._now(), node.id, self._door
+        door.node = node  # it ends before the next one begins, so that one door serves them all
+        inputs = Inputs(self.value, {}) if kind.entry_of_flow else self._board.inputs(node)
+        try:
+            result = await kind.run(node.config, inputs, door)  # type: ignore[misc]
+        except Exception as error:
+            self._say(NodeStarted(at=at, run_id=self.run_id, node_id=node_id))
+            self._settle(node, self._fail(node, _as_ours(error)))
+            return
+        value, port = result.value, node.main_port
+        if result.directive is not None or result.turn:
+            self._say(NodeStarted(at=at, run_id=self.run_id, node_id=node_id))
+            self._settle(node, result)
+            return
+        self._say_both(
+            NodeStarted(at=at, run_id=self.run_id, node_id=node_id),
+            NodeFinished(at=at, run_id=self.run_id, node_id=node_id, port=port, output=value),
+        )
+        if kind.result_of_flow:
+            self.outputs[node_id] = value
+        for skipped in self._board.finish(node, port, value, self._ready):
+            self._say(NodeSkipped(at=at, run_id=self.run_id, node_id=skipped.id))
+
     async def _visit(self, node: PlanNode) -> NodeResult | None:
         """One visit of a node; None where it failed."""
-        say, now, run_id = self.journal.say, self.clock.now, self.run_id
-        run = node.type.run
+        kind = node.type
+        run = kind.run
         assert run is not None
-        inputs = Inputs(self.value, {}) if node.type.entry_of_flow else self._board.inputs(node)
+        inputs = Inputs(self.value, {}) if kind.entry_of_flow else self._board.inputs(node)
         visit = 1 if self._visits is None else self._count_visit(node, self._visits)
-        say(NodeStarted(at=now(), run_id=run_id, node_id=node.id, visit=visit))
+        self._say(NodeStarted(at=self._now(), run_id=self.run_id, node_id=node.id, visit=visit))
         context = Context(self, node, visit)
         try:
             if visit > MAX_VISITS:
@@ -115,24 +148,20 @@ class Run:
         except asyncio.CancelledError:
             self._say_failed(node, CallError(code="cancelled", message="The run was cancelled."))
             raise
-        except FarthingError as error:
-            return self._fail(node, error)
-        except Exception as error:  # a node's own bug must not take the run's record with it
-            return self._fail(node, NodeFailed(f"The node failed: {type(error).__name__}: {error}."))
+        except Exception as error:
+            return self._fail(node, _as_ours(error))
         finally:
-            if context.tainted or self.comes_tainted(node):
+            if context.tainted or (self._tainted and self.comes_tainted(node)):
                 self._tainted.add(node.index)
 
     def _settle(self, node: PlanNode, result: NodeResult | None) -> None:
         if result is None:
             return
-        port = node.main_port
-        if isinstance(result.directive, Branch):
-            port = result.directive.port
-        self.journal.say(
-            NodeFinished(
-                at=self.clock.now(), run_id=self.run_id, node_id=node.id, port=port, output=result.value
-            )
+        port, directive = node.main_port, result.directive
+        if directive is not None and isinstance(directive, Branch):
+            port = directive.port
+        self._say(
+            NodeFinished(at=self._now(), run_id=self.run_id, node_id=node.id, port=port, output=result.value)
         )
         if result.turn:
             tainted = node.index in self._tainted
@@ -207,6 +236,13 @@ class Run:
                 node_id=node_id,
                 run_id=self.run_id,
             )
+
+
+def _as_ours(error: Exception) -> FarthingError:
+    """A node's own bug must not take the run's record with it."""
+    if isinstance(error, FarthingError):
+        return error
+    return NodeFailed(f"The node failed: {type(error).__name__}: {error}.")
 
 
 def _too_many_visits(node: PlanNode) -> BoundReached:
