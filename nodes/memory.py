@@ -49,11 +49,36 @@ class WriteGate(Config):
     """How many facts one shelf may hold before the model's new keys are refused."""
 
 
+class MaxItems(Config):
+    """Most items of each section."""
+
+    known_facts: int | None = Field(default=None, ge=0, le=100_000)
+    """So many facts are sent at most, those that fit the newest message best. Absent: as many as fit."""
+    passages: int | None = Field(default=None, ge=0, le=100_000)
+    """So many past exchanges are sent at most. Absent: as many as are recalled and fit."""
+
+
 class Supporting(Config):
     """What supporting context may take of a model's window, where that is known."""
 
     ratio: float = Field(default=0.30, ge=0, le=1)
     """Share of what instructions, tools and the answer's room leave of the window; 0 sends no memory."""
+    max_items: MaxItems = MaxItems()
+    """Most items of each section."""
+
+
+class Priming(Config):
+    """What of the user's earlier sessions comes along into a new one; the first to give way when the window
+    is full. Scope `user` only."""
+
+    enabled: bool = False
+    """Whether anything does."""
+    token_budget: int = Field(default=4000, ge=0, le=10_000_000)
+    """Tokens of it at most; the newest turns come first."""
+    previous_sessions: int = Field(default=1, ge=0, le=100)
+    """How many earlier sessions, the latest ones."""
+    previous_session_turns: int = Field(default=3, ge=0, le=1000)
+    """How many last turns of each."""
 
 
 class MemoryConfig(Config):
@@ -74,6 +99,8 @@ class MemoryConfig(Config):
     episodes: int = Field(default=0, ge=0, le=50)
     """So many past exchanges of the user's other sessions are recalled at most, by how well they fit the
     newest message; 0: none. They share the injection limits with the facts. Scope `user` only."""
+    priming: Priming = Priming()
+    """What of the user's earlier sessions comes along into a new one."""
     tools: tuple[Literal["read", "write", "forget"], ...] = ("read", "write")
     """What the model may do to facts on its own."""
     write: WriteGate = WriteGate()
@@ -81,16 +108,17 @@ class MemoryConfig(Config):
 
 
 def check(config: MemoryConfig, view: FlowView) -> list[Problem]:
-    if config.scope == "user" or not config.episodes:
-        return []
+    wished = {"episodes": config.episodes > 0, "priming.enabled": config.priming.enabled}
     return [
         Problem(
             "memory.session_scope",
-            f"the Memory {view.node_id!r} keeps facts of a session and is to recall other sessions",
-            "Set `scope` to `user`, or `episodes` to 0.",
+            f"the Memory {view.node_id!r} keeps facts of a session and is to bring in other sessions",
+            f"Set `scope` to `user`, or leave out `{field}`.",
             view.node_id,
-            "config.episodes",
+            f"config.{field}",
         )
+        for field, wanted in wished.items()
+        if wanted and config.scope != "user"
     ]
 
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
 from runtime.facts import Shelf
 from runtime.memory.candidates import Candidate
 from runtime.memory.estimate import Estimator
-from runtime.memory_service.exchanges import hidden_by
+from runtime.memory_service.exchanges import exchange_of, hidden_by
 from runtime.memory_service.indexes import Indexes, Whose
+from runtime.messages import Message
 from runtime.record import Record, TurnLine
+
+CountMessages = Callable[[Sequence[Message]], int]
+"""Tokens of some messages."""
 
 
 class OtherSessions(msgspec.Struct, frozen=True):
@@ -37,6 +43,24 @@ class OtherSessions(msgspec.Struct, frozen=True):
         kept = [each for each in found if not each.exchange.tells(hidden)]
         return [each.exchange.candidate(each.score) for each in kept[:most]]
 
-    async def last_turns(self, sessions: int, turns: int) -> list[TurnLine]:
-        """The last turns of the last earlier sessions with this agent, oldest first."""
-        return await self.record.earlier_turns(self.session_uid, self.node_id, sessions=sessions, turns=turns)
+    async def prior(self, shelf: Shelf, priming: Any, count: CountMessages) -> list[TurnLine]:
+        """The last turns of the last earlier sessions with this agent, oldest first, within the token budget
+        of the Memory's `priming` settings; none that tells what was forgotten."""
+        lines = await self.record.earlier_turns(
+            self.session_uid,
+            self.node_id,
+            sessions=priming.previous_sessions,
+            turns=priming.previous_session_turns,
+        )
+        if not lines:
+            return []
+        hidden = hidden_by(await self.record.fact_versions(shelf))
+        kept: list[TurnLine] = []
+        left = priming.token_budget
+        for line in reversed(lines):
+            left -= count(line.messages)
+            if left < 0:
+                break
+            if not exchange_of(line).tells(hidden):
+                kept.insert(0, line)
+        return kept

@@ -9,19 +9,18 @@ from typing import Any
 from runtime.events import MemoryRefused, MemoryWrite
 from runtime.facts import MODEL_KINDS, Fact, FactWrite, Kind, Origin, Shelf, Written
 from runtime.journal import Journal
-from runtime.memory.candidates import Block, Candidate
+from runtime.memory.candidates import Candidate
 from runtime.memory.estimate import Estimator
-from runtime.memory.injection import inject
-from runtime.memory.injection_rules import Injected
 from runtime.memory_service import memory_tools
 from runtime.memory_service.gate import Refusal, Refused, refused
 from runtime.memory_service.indexes import Indexes
-from runtime.memory_service.others import OtherSessions
+from runtime.memory_service.injecting import Wish, give
+from runtime.memory_service.others import CountMessages, OtherSessions
 from runtime.memory_service.shared import NOTHING, ForContext, Where
-from runtime.memory_service.showing import candidate, ref_of, rules_of, sections
-from runtime.memory_service.showing import item as bill_item
+from runtime.memory_service.showing import ref_of
 from runtime.memory_service.tool_specs import SPECS
 from runtime.messages import ToolSpec
+from runtime.record import TurnLine
 
 
 class MemoryService:
@@ -56,55 +55,28 @@ class MemoryService:
         """What this step's context is given. `count` gives the tokens of a text; `query` is the newest user
         message; `supporting` is the supporting budget in tokens, None where no window is known."""
         facts = [fact for fact in await self.current() if not fact.internal and fact.kind in MODEL_KINDS]
-        episodes = await self._episodes(query, count)
+        wish = Wish(query, supporting, self.journal.clock.now(), count)
+        episodes = await self._episodes(wish)
         if not facts and not episodes and not self.config.blocks:
             return NOTHING
-        chosen = self._choose(facts, episodes, count, supporting)
-        if chosen.facts is None and len(facts) > 1 and query.strip():
-            ranked = self._indexes.facts(self.shelf).rank(facts, query, self.journal.clock.now(), count)
-            chosen = self._choose(ranked, episodes, count, supporting)
-        self._note(facts, episodes, chosen)
-        sources: dict[str, str] = {ref_of(fact): fact.origin for fact in facts}
-        sources |= {episode.ref: f"{episode.origin} {episode.source}".strip() for episode in episodes}
-        return ForContext(
-            "\n\n".join(part for part in (chosen.blocks, chosen.facts) if part),
-            chosen.recall or "",
-            *sections(chosen, self.config.blocks, sources, count),
-            tuple(bill_item(entry, sources) for entry in chosen.left_out),
-            self._warnings(chosen),
-        )
-
-    async def _episodes(self, query: str, count: Estimator) -> list[Candidate]:
-        if self.others is None:
-            return []
-        now = self.journal.clock.now()
-        return await self.others.episodes(self.shelf, query, self.config.episodes, now, count)
-
-    def _choose(
-        self, facts: Sequence[Fact], episodes: Sequence[Candidate], count: Estimator, supporting: int | None
-    ) -> Injected:
-        return inject(
-            [Block(block.name, block.content, block.order) for block in self.config.blocks],
-            [candidate(fact) for fact in facts],
-            episodes,
-            now=self.journal.clock.now(),
-            rules=rules_of(self.config.injection),
-            count=count,
-            supporting=supporting,
-        )
-
-    def _note(self, facts: Sequence[Fact], episodes: Sequence[Candidate], chosen: Injected) -> None:
-        """What is shown taints if it is tainted itself."""
-        shown = {entry.ref for entry in chosen.shown}
+        given = give(self.config, facts, episodes, self._indexes.facts(self.shelf), wish)
         tainted = {ref_of(fact) for fact in facts if fact.tainted}
         tainted |= {episode.ref for episode in episodes if episode.origin == "tainted"}
-        self.tainted = self.tainted or bool(tainted & shown)
+        self.tainted = self.tainted or bool(tainted & given.shown)
+        return given.context
 
-    def _warnings(self, chosen: Injected) -> tuple[str, ...]:
-        most = self.config.blocks_max_tokens
-        if chosen.blocks_size.tokens <= most:
-            return chosen.warnings
-        return (*chosen.warnings, f"the pinned blocks are larger than blocks_max_tokens {most}")
+    async def _episodes(self, wish: Wish) -> list[Candidate]:
+        if self.others is None:
+            return []
+        return await self.others.episodes(self.shelf, wish.query, self.config.episodes, wish.now, wish.count)
+
+    async def prior(self, count: CountMessages) -> list[TurnLine]:
+        """Turns of the user's earlier sessions that come along into this one."""
+        if self.others is None or not self.config.priming.enabled:
+            return []
+        lines = await self.others.prior(self.shelf, self.config.priming, count)
+        self.tainted = self.tainted or any(line.tainted for line in lines)
+        return lines
 
     # -- writing
 

@@ -58,14 +58,21 @@ class Sections(NamedTuple):
 
 
 def sections(
-    chosen: Injected, blocks: Sequence[Any], sources: Mapping[str, str], count: Estimator
+    chosen: Injected,
+    blocks: Sequence[Any],
+    sources: Mapping[str, str],
+    count: Estimator,
+    *,
+    by_query: bool = False,
 ) -> Sections:
-    """Blocks, facts and passages as sections with their items.
+    """Blocks, facts and passages as sections with their items. `by_query`: also the facts that went whole
+    were chosen for the question.
 
     Of facts and passages that were packed together the facts' section has its own items' tokens, the
     passages' section the rest: what stands around them is theirs.
     """
-    stable, recalled = [], []
+    stable: list[ContextSection] = []
+    recalled: list[ContextSection] = []
     if chosen.blocks:
         names = tuple(ContextItem(ref=f"block/{block.name}", tokens=0) for block in blocks)
         stable.append(ContextSection(name="blocks", tokens=chosen.blocks_size.tokens, items=names))
@@ -73,7 +80,8 @@ def sections(
     passages = tuple(item(entry, sources) for entry in chosen.shown if entry.kind == "episode")
     packed = 0 if chosen.recall is None else count(chosen.recall)
     if chosen.facts is not None:
-        stable.append(ContextSection(name="known_facts", tokens=count(chosen.facts), items=facts))
+        whole = ContextSection(name="known_facts", tokens=count(chosen.facts), items=facts)
+        (recalled if by_query else stable).append(whole)
     elif facts:
         own = min(packed, sum(each.tokens for each in facts)) if passages else packed
         recalled.append(ContextSection(name="known_facts", tokens=own, items=facts))

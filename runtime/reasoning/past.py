@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -38,10 +39,28 @@ class Past(msgspec.Struct, frozen=True):
 
 
 async def take_up(thinking: Thinking, history: list[Message]) -> Past:
-    """The past of this turn by the agent's `context`. A policy that fails leaves the whole of it."""
-    context = thinking.config.context
-    if context.mode == "none":
+    """The past of this turn by the agent's `context`, after what comes along of earlier sessions. A policy
+    that fails leaves the whole of it."""
+    if thinking.config.context.mode == "none":
         return Past()
+    past = await _by_policy(thinking, history)
+    memory = thinking.desk.memory
+    lines = [] if memory is None else await memory.prior(thinking.count_all)
+    if not lines:
+        return past
+    items = [
+        ContextItem(
+            ref=f"turn/{line.id}", tokens=thinking.count_all(line.messages),
+            source=f"session {line.session_name}",
+        )
+        for line in lines
+    ]  # fmt: skip
+    prior = _messages(Buffer(sys.maxsize).window([m for line in lines for m in line.messages]).messages)
+    return msgspec.structs.replace(past, prior=prior, prior_items=tuple(items))
+
+
+async def _by_policy(thinking: Thinking, history: list[Message]) -> Past:
+    context = thinking.config.context
     if context.mode == "summary":
         return await _summarised(thinking, context, history)
     if context.mode == "recall":

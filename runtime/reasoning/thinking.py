@@ -198,7 +198,7 @@ class Thinking:
             self._say_bill(call, bill_of(parts, self._counts))
             return parts
         limit = window - self._answer_room
-        bounded = within(parts, limit, lambda tried: self._measure(call, tried), self._count_all)
+        bounded = within(parts, limit, lambda tried: self._measure(call, tried), self.count_all)
         bill = bill_of(bounded.parts, self._counts, bounded.left_out)
         self._say_bill(call, bill)
         if bounded.tokens > limit:
@@ -218,7 +218,7 @@ class Thinking:
 
     @property
     def _counts(self) -> Counts:
-        return Counts(self.count, self._count_all)
+        return Counts(self.count, self.count_all)
 
     # -- what it says
 
@@ -226,7 +226,8 @@ class Thinking:
         """Tokens of a text for the model in use."""
         return self.desk.gate.counter.text(self.desk.account.full_name, text)
 
-    def _count_all(self, messages: Sequence[Message]) -> int:
+    def count_all(self, messages: Sequence[Message]) -> int:
+        """Tokens of some messages for the model in use."""
         return self.desk.gate.counter.messages(self.desk.account.full_name, messages)
 
     def say(self, event: Event) -> None:

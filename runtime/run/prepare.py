@@ -16,6 +16,7 @@ from runtime.record import SessionKey
 from runtime.run.input import shape_input
 from runtime.run.limits import parse_limit
 from runtime.run.services import Assignment, Assignments, Services, script_beside, side
+from runtime.run.windows import check_windows
 from runtime.spec import load_flow
 
 
@@ -65,6 +66,7 @@ def prepare(request: RunRequest, services: Services) -> Prepared:
     plan = compile_flow(loaded, services.registry, services.find_tools, folder)
     assignments = _assign(request, plan, services)
     _needs_user(request, plan, assignments)
+    check_windows(plan, assignments)
     partition = _partition(assignments)
     model = next((str(given[0].model) for given in assignments.values()), None)
     return Prepared(
