@@ -250,7 +250,9 @@ def test_page_serves_a_model_as_it_shows(own_home: Path, tmp_path: Path, local_m
             config = shown.replace("http://127.0.0.1:8080", address)
             (own_home / "config.toml").write_text(config, encoding="utf-8")
             (own_home / "config.toml").chmod(0o600)
-            (tmp_path / "flow.json").write_text(json.dumps(agent_flow(agent=SHORT)), encoding="utf-8")
+            (tmp_path / "flow.json").write_text(
+                json.dumps(agent_flow(agent={"max_output_tokens": 4})), encoding="utf-8"
+            )
             done = farthing(tmp_path, "run", "flow.json", "Say hello.", "--json")
             assert (done.code, done.json["cost"]) == (0, "0"), done.err
             assert done.json["usage"]["output"] > 0
