@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { amountText, decimal, dollars, fixedDollars, parseDollars, short } from '../src/lib/money'
-import { proposal } from '../src/drawer/proposal'
+import { fieldOf, limitNow, proposal } from '../src/drawer/proposal'
 
 describe('money', () => {
   test.each([
@@ -39,5 +39,12 @@ describe('money', () => {
     const gauge = { budget: 'b', pot: 'p', metric: 'spend', period: 'daily', used: 900_000_000, held: 0, limit: 100_000_000 }
     expect(proposal(gauge)).toBe('1.35')
     expect(proposal({ ...gauge, metric: 'tokens', used: 10, limit: 100 })).toBe('200')
+  })
+
+  test('a flow’s limit is told from one that was raised', () => {
+    const gauge = { budget: 'b', pot: 'p', metric: 'spend', period: 'daily', used: 0, held: 0, limit: 500_000_000, field: "`limit` of the budget 'b'" }
+    expect([limitNow(gauge, '0.50'), limitNow(gauge, 0.5), limitNow(gauge, '1'), limitNow(gauge, undefined)]).toEqual([true, true, false, false])
+    expect(limitNow({ ...gauge, metric: 'tokens', limit: 200 }, 200)).toBe(true)
+    expect([fieldOf(gauge), fieldOf({ ...gauge, field: null })]).toEqual(['limit', 'limit'])
   })
 })

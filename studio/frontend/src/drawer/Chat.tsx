@@ -34,7 +34,12 @@ function Turns() {
   const atEnd = useRef(true)
   useEffect(() => {
     // Follow what comes, unless the reader has scrolled up.
-    if (atEnd.current && box.current) box.current.scrollTop = box.current.scrollHeight
+    const element = box.current
+    if (!atEnd.current || !element) return
+    element.scrollTop = element.scrollHeight
+    // A stop is read from its beginning, however low the drawer is.
+    const stop = element.querySelector<HTMLElement>('.turn:last-child > .notice.stop')
+    if (stop && stop.offsetTop - 8 < element.scrollTop) element.scrollTop = stop.offsetTop - 8
   }, [version, startError])
   return (
     <div className="turns" ref={box} tabIndex={0} role="log" aria-label="Conversation" aria-busy={live}

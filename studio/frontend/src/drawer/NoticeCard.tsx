@@ -12,7 +12,7 @@ import { launch } from '../state/launch'
 import { useRun } from '../state/run'
 import { useUi } from '../state/ui'
 import { isCard } from '../state/document'
-import { fieldOf, proposal } from './proposal'
+import { fieldOf, limitNow, proposal } from './proposal'
 
 export function NoticeCard({ event, last = false, running = false }: { event: Event; last?: boolean; running?: boolean }) {
   const gauge = (event.gauge as Gauge | null) ?? null
@@ -55,7 +55,8 @@ function FieldButton({ gauge }: { gauge: Gauge }) {
 function Raise({ gauge, onClose }: { gauge: Gauge; onClose(): void }) {
   const id = useId()
   const [amount, setAmount] = useState(() => proposal(gauge))
-  const inFlow = useFlow((s) => s.nodes.some((n) => n.id === gauge.node_id && isCard(n)))
+  // A raise beats the flow's own limit until it is changed, so the flow is offered only where its limit is the one that stopped.
+  const inFlow = useFlow((s) => s.nodes.some((n) => n.id === gauge.node_id && isCard(n) && limitNow(gauge, n.data.config[fieldOf(gauge)])))
   // A run's budget ends with the run: only the flow's own limit helps the next one.
   const [how, setHow] = useState<'period' | 'good' | 'flow'>(gauge.period === 'run' && inFlow ? 'flow' : 'period')
   const [error, setError] = useState<unknown>(null)

@@ -10,5 +10,9 @@ export function proposal(gauge: Gauge): string {
   return gauge.metric === 'spend' ? decimal(amount) : String(amount)
 }
 
+/** Whether what stands in the flow is the limit of this gauge. */
+export const limitNow = (gauge: Gauge, config: unknown) =>
+  amountOf(gauge.metric, config === undefined || config === null ? '0' : String(config)) === amountOf(gauge.metric, gauge.limit)
+
 /** The config field that a gauge's words name: "`limit` of the budget 'daily'". */
 export const fieldOf = (gauge: Gauge) => /`([\w.]+)`/.exec(gauge.field ?? '')?.[1] ?? 'limit'

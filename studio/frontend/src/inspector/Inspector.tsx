@@ -66,6 +66,8 @@ function NodePanel({ id }: { id: string }) {
   )
 }
 
+const INPUTS = 'input, textarea, select'
+
 /** A problem, or a stop, asked for a field: open what hides it, and put the focus there. */
 function useFocusField(id: string, body: React.RefObject<HTMLDivElement | null>): void {
   const wanted = useUi((s) => s.focusField)
@@ -79,7 +81,7 @@ function useFocusField(id: string, body: React.RefObject<HTMLDivElement | null>)
       path = path.includes('.') ? path.slice(0, path.lastIndexOf('.')) : ''
     }
     for (let up = field?.parentElement; up; up = up.parentElement) if (up instanceof HTMLDetailsElement) up.open = true
-    const target = field?.querySelector<HTMLElement>('input, textarea, select, button') ?? body.current?.querySelector<HTMLElement>('input, textarea, select')
+    const target = field?.querySelector<HTMLElement>(INPUTS) ?? field?.querySelector<HTMLElement>('button') ?? body.current?.querySelector<HTMLElement>(`.form :is(${INPUTS})`)
     target?.focus()
     field?.scrollIntoView({ block: 'center' })
   }, [wanted, id, body])
