@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from studio.serving import Served
 
 HOST = "127.0.0.1"
+EXAMPLE_PAGE = "/examples/support"
 
 
 @click.command(
@@ -63,7 +64,7 @@ def command(
     async def started(served: Served) -> None:
         from studio.running import link
 
-        url = link(served.url, served.new_link())
+        url = link(served.url, served.new_link(), await asyncio.to_thread(_first_page, folder))
         say(f"The studio is at {url}")
         say("That link works once; `farthing studio --link` prints another. Ctrl-C ends the studio.", "dim")
         if not no_open:
@@ -80,6 +81,13 @@ def _fresh_link(db: Path | None, port: int | None) -> str:
     if found is None:
         raise NotFound("No studio is running.", remedy="Start one with `farthing studio`.")
     return found
+
+
+def _first_page(folder: Path) -> str:
+    """Where to begin: the folder's flows, or where there are none an example that can be run at once."""
+    from studio.folder import Folder
+
+    return "/" if Folder(folder).flows() else EXAMPLE_PAGE
 
 
 def _open(url: str) -> None:

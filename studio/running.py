@@ -53,9 +53,9 @@ def fresh_link(data: Path, port: int | None) -> str | None:
     return None
 
 
-def link(url: str, token: str) -> str:
+def link(url: str, token: str, page: str = "/") -> str:
     """The address to open: the token stands in its fragment, which no browser sends to anybody."""
-    return f"{url}/#token={token}"
+    return f"{url}{page}#token={token}"
 
 
 def _read(path: Path) -> Running | None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
 
+from runtime.cli.fact_events import written_by
 from runtime.cli.facts import check_write
 from runtime.errors import BadInput, NotFound
-from runtime.events import Event, MemoryForgotten, MemoryWrite
-from runtime.facts import Fact, FactWrite, Origin, Scope, Shelf, Written
+from runtime.events import MemoryForgotten
+from runtime.facts import Fact, FactWrite, Origin, Scope, Shelf
 from studio.api.route import Call, Endpoint
 from studio.api.shapes import partition_of
 
@@ -153,7 +153,7 @@ async def facts(call: Call) -> FactsOut:
 async def versions(call: Call) -> VersionsOut:
     """Every version of one fact, with who wrote it and when."""
     query: VersionsQuery = call.query
-    shelf = await _shelf(call, query)
+    shelf = await shelf_of(call, query)
     found = await call.studio.record.fact_versions(shelf, query.key)
     if not found:
         raise NotFound(f"There is no fact {query.key!r} there.")
@@ -163,9 +163,9 @@ async def versions(call: Call) -> VersionsOut:
 async def write(call: Call) -> WrittenOut:
     """Write a fact by hand."""
     body: FactIn = call.body
-    shelf = await _shelf(call, body)
+    shelf = await shelf_of(call, body)
     check_write(body.key, body.value)
-    now, origin = call.studio.services.clock.now(), _origin(call, shelf)
+    now, origin = call.studio.services.clock.now(), origin_of(call, shelf)
     wish = FactWrite(
         key=body.key,
         value=body.value,
@@ -176,23 +176,7 @@ async def write(call: Call) -> WrittenOut:
         expect_version=body.expect_version,
     )
 
-    def build(written: Written) -> Sequence[Event]:
-        return [
-            MemoryWrite(
-                at=now,
-                namespace=shelf.namespace,
-                scope=shelf.scope,
-                keys=(body.key,),
-                outcome=written.outcome,
-                version=written.fact.version,
-                value=body.value,
-                kind=body.kind,
-                origin=origin,
-                actor=call.who.user,
-                valid_to=body.valid_to,
-            )
-        ]
-
+    build = written_by(shelf, call.who.user, now)
     written, _ = await call.studio.record.write_fact(shelf, wish, now, build, run_id=None)
     return WrittenOut(written.outcome, fact_out(shelf, written.fact))
 
@@ -200,7 +184,7 @@ async def write(call: Call) -> WrittenOut:
 async def forget(call: Call) -> None:
     """Forget facts: agents no longer see them, and nothing brings them back but a new write."""
     body: ForgetIn = call.body
-    shelf = await _shelf(call, body)
+    shelf = await shelf_of(call, body)
     known = {fact.key for fact in await call.studio.record.facts(shelf, keys=body.keys)}
     missing = [key for key in body.keys if key not in known]
     if missing or not body.keys:
@@ -212,7 +196,7 @@ async def forget(call: Call) -> None:
     await call.studio.record.forget_facts(shelf, keys, now, [event], run_id=None)
 
 
-async def _shelf(call: Call, asked: Any) -> Shelf:
+async def shelf_of(call: Call, asked: Any) -> Shelf:
     """The shelf that is asked for, where the caller may see it. Raises NotFound, or BadInput."""
     if not asked.namespace or not asked.owner or len(asked.namespace) + len(asked.owner) > MAX_NAME_CHARS:
         raise BadInput("A shelf has a namespace and an owner.")
@@ -226,7 +210,7 @@ async def _shelf(call: Call, asked: Any) -> Shelf:
     return Shelf(partition_of(asked.rehearsal), asked.namespace, asked.scope, asked.owner)
 
 
-def _origin(call: Call, shelf: Shelf) -> Origin:
+def origin_of(call: Call, shelf: Shelf) -> Origin:
     """A person about themselves, or an operator about somebody else."""
     return "operator" if shelf.scope == "user" and shelf.owner != call.who.user else "user"
 

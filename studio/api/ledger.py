@@ -118,16 +118,16 @@ class SpendQuery(msgspec.Struct, frozen=True, kw_only=True):
 def _which(call: Call) -> LedgerFilter:
     query = call.query
     return LedgerFilter(
-        partition_of(query.rehearsal),
-        call.who.scope(query.user),
-        query.flow,
-        query.session,
-        query.run,
-        query.model,
-        query.purpose,
-        query.pot,
-        query.since,
-        query.until,
+        partition=partition_of(query.rehearsal),
+        user_id=call.who.scope(query.user),
+        flow_id=query.flow,
+        session_uid=query.session,
+        run_id=query.run,
+        model=query.model,
+        purpose=query.purpose,
+        pot=query.pot,
+        since=query.since,
+        until=query.until,
     )
 
 

@@ -153,7 +153,13 @@ async def sessions(call: Call) -> SessionsOut:
         known = () if cursor is None else cursor.uids
         asked = limit + len(known)
         which = SessionFilter(
-            partition, call.who.scope(query.user), query.flow, None, query.state, query.text, before, asked
+            partition=partition,
+            user_id=call.who.scope(query.user),
+            flow_id=query.flow,
+            state=query.state,
+            text=query.text,
+            before=before,
+            limit=asked,
         )
         lines = await call.studio.record.sessions(which)
         more = len(lines) == asked

@@ -137,6 +137,18 @@ def test_studio_opens_within_seconds_by_a_link_that_works_once(start: Callable[.
     assert done.returncode == 2 and "No studio is running" in done.stderr
 
 
+def test_studio_of_an_empty_folder_opens_an_example(start: Callable[..., Process], tmp_path: Path) -> None:
+    from studio.cli_studio import EXAMPLE_PAGE, _first_page
+
+    server = start("studio", "--no-open", "--port", "0")
+    assert f"{server.url}/#token=" in server.said, "this one has a flow"
+    assert server.request("GET", EXAMPLE_PAGE).status == 200
+    (tmp_path / "empty").mkdir()
+    assert _first_page(tmp_path / "empty") == EXAMPLE_PAGE
+    name = EXAMPLE_PAGE.rpartition("/")[2]
+    assert server.request("GET", f"{A}/examples/{name}", **authorized(server)).status == 200
+
+
 def test_serve_has_no_pages_and_drains(start: Callable[..., Process], fake_model: FakeModel) -> None:
     server = start("serve", "--port", "0", config=settings_for(fake_model))
     fake_model.play(answer("slow", delay_s=60))

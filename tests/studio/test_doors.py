@@ -111,6 +111,9 @@ def test_nothing_of_others_is_changed(live: Live, owned: dict[str, str], role: A
         ("PUT", "/facts", {**shelf, "key": "name", "value": "x"}, 404),
         ("PUT", "/facts", {**there, "key": "name", "value": "x"}, 404),
         ("POST", "/facts/forget", {**shelf, "keys": ["name"]}, 404),
+        ("POST", "/facts/undo", {**shelf, "key": "name"}, 404),
+        ("POST", "/facts/settle", {**shelf, "key": "name", "keep": 1}, 404),
+        ("POST", "/facts/erase", {**shelf, "keys": ["name"], "preview": False}, 404),
         ("POST", "/runs", {"path": "talk.json", "input": "Hi", "user": "other"}, 403),
     ]
     for method, path, body, status in tries:

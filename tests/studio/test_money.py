@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -52,6 +53,24 @@ def test_fact_is_written_versioned_and_forgotten(live: Live) -> None:
     admin = ask(live, token, "GET", "/sessions?rehearsal=1&internal=1&text=@admin")["sessions"][0]
     events = ask(live, token, "GET", f"/sessions/{admin['uid']}/events")["events"]
     assert [event["type"] for event in events[1:]] == ["memory.write", "memory.write", "memory.forgotten"]
+
+
+def test_fact_is_put_back_and_erased_everywhere(live: Live) -> None:
+    token = live.token("mara", "runner")
+    run(live, token, "My name is Wilhelmina.")
+    shelf = {**SHELF, "owner": "mara"}
+    ask(live, token, "PUT", "/facts", {**shelf, "key": "name", "value": "Somebody"})
+    back = ask(live, token, "POST", "/facts/undo", {**shelf, "key": "name"})
+    assert (back["fact"]["value"], back["fact"]["actor"]) == ("Wilhelmina", "mara")
+    uid = ask(live, token, "GET", "/sessions?rehearsal=1&flow=talk")["sessions"][0]["uid"]
+    preview = ask(live, token, "POST", "/facts/erase", {**shelf, "keys": ["name"]})
+    assert not preview["erased"] and preview["places"]["events"] > 0 and preview["not_reached"]
+    assert "Wilhelmina" in json.dumps(ask(live, token, "GET", f"/sessions/{uid}/events"))
+    receipt = ask(live, token, "POST", "/facts/erase", {**shelf, "keys": ["name"], "preview": False})
+    assert receipt["erased"] and receipt["places"] == preview["places"]
+    for path in (f"/sessions/{uid}/events", f"/sessions/{uid}", "/facts?rehearsal=1"):
+        assert "Wilhelmina" not in json.dumps(ask(live, token, "GET", path))
+    ask(live, token, "POST", "/facts/undo", {**shelf, "key": "name"}, 409)
 
 
 @pytest.mark.parametrize(
