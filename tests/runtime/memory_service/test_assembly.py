@@ -22,6 +22,7 @@ from runtime.testing import Bench, Ran, run_flow
 from tests.flows import agent_flow, calls, says
 
 COUNTER = HeuristicCounter()
+LONG = " and more" * 50
 
 
 def with_window(folder: Path, window: int, max_output: int = 0) -> Settings:
@@ -126,18 +127,18 @@ async def test_the_last_turns_of_the_last_session_come_along_and_go_first(tmp_pa
     document = agent_flow(agent={"max_output_tokens": 50}, memory=memory)
     async with Bench(settings=with_window(tmp_path, 900)) as bench:
         for turn in range(3):
-            await bench.run(document, f"turn {turn}", script=[says(f"answer {turn}")], session="a")
+            await bench.run(document, f"turn {turn}", script=[says(f"answer {turn}" + LONG)], session="a")
         await bench.run(document, "other", script=[says("x")], session="b", user="eve")
         first = await bench.run(document, "hello", script=[says("hi")], session="b")
         sent = [m.content for m in first.requests[0].messages]
-        assert sent == ["turn 1", "answer 1", "turn 2", "answer 2", "hello"]
+        assert sent == ["turn 1", "answer 1" + LONG, "turn 2", "answer 2" + LONG, "hello"]
         prior = parts(first)["prior"]
         assert [item.ref for item in prior.items] == ["turn/2", "turn/3"]
         assert prior.items[0].source == "session a"
         assert len(first.of("model.called")[0].messages) == 5, "they stand on this timeline too"
         second = await bench.run(document, "again", script=[says("ho")], session="b")
         assert [m.content for m in second.requests[0].messages][4:] == ["hello", "hi", "again"]
-        long = await bench.run(document, "word " * 420, script=[says("y")], session="b")
+        long = await bench.run(document, "word " * 640, script=[says("y")], session="b")
         assert "prior" not in parts(long)
         assert left_out(long)["prior/0-3"] == "window"
         assert long.requests[0].messages[0].content == "hello"
