@@ -37,8 +37,8 @@ class Account(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def free(self) -> bool:
-        """Calls are known to cost nothing."""
-        return self.provider.free
+        """Calls are known to cost nothing: a local provider, and no price of the user's own for the model."""
+        return self.provider.free and self.model.name not in self.provider.prices
 
 
 class Asked(msgspec.Struct, frozen=True):

@@ -20,6 +20,10 @@ from runtime.reasoning.past import Past, take_up
 from runtime.reasoning.planning import plan_text
 
 
+def _unheard(text: str) -> None:
+    """Nobody reads along, but a local server stops at once only where it streams its answer."""
+
+
 class Thinking:
     """The state of one visit of an agent."""
 
@@ -122,7 +126,7 @@ class Thinking:
                 purpose=call.purpose,
                 step=self.step,
                 index=self._index - 1,
-                on_delta=desk.on_delta if call.stream else None,
+                on_delta=desk.on_delta if call.stream else _unheard,
                 retry_maybe_billed=self.config.retry_maybe_billed,
                 kept=kept,
                 news=news,
