@@ -3,51 +3,26 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
+from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
 
 import click
-import msgspec
 
 from runtime.cli import options
+from runtime.cli.events_chosen import Wanted, chosen, known_types, stored_of
+from runtime.cli.events_files import print_csv, write_html
 from runtime.cli.find import find_session
 from runtime.cli.opening import with_record
 from runtime.cli.plain import clip, json_visible, one_line
 from runtime.cli.streams import coloured, is_terminal, say, width_of, write
 from runtime.cli.timeline import Timeline, fold
 from runtime.cli.timeline_text import Paper, budget_lines, heading, live_lines, run_lines, tree_lines
-from runtime.cli.when import stamp
-from runtime.errors import NotFound
-from runtime.events import Event, Unknown, decode, event_types
+from runtime.cli.when import When, stamp
+from runtime.errors import BadInput, NotFound
+from runtime.events import decode
 from runtime.facts import Partition
 from runtime.record import ACTIVE, Record, SessionLine
-
-
-class Wanted(NamedTuple):
-    """Which events of a session."""
-
-    run_id: str | None
-    types: tuple[str, ...]
-    node: str | None
-    after: int
-
-    @property
-    def whole(self) -> bool:
-        """Whether every event of the session is wanted."""
-        return self == Wanted(None, (), None, 0)
-
-
-class Stored(msgspec.Struct):
-    """The common fields of an event, read without the rest."""
-
-    type: str
-    seq: int = 0
-    node_id: str | None = None
-    run_id: str | None = None
-
-
-_stored = msgspec.json.Decoder(Stored)
 
 
 @click.command(
@@ -55,6 +30,8 @@ _stored = msgspec.json.Decoder(Stored)
         "farthing events",
         "farthing events monday --user ada",
         "farthing events monday --json --type agent.usage",
+        "farthing events monday --node helper --step 2 --since 2h",
+        "farthing events monday --html monday.html",
         "farthing events --follow",
     )
 )
@@ -69,13 +46,19 @@ _stored = msgspec.json.Decoder(Stored)
     metavar="TYPE",
     help="Only events of this type; repeatable. `agent` takes all of agent.*.",
 )
-@click.option("--node", metavar="ID", help="Only this node's.")
+@click.option("--node", metavar="ID", help="Only this node's, and those inside its body.")
+@click.option("--step", type=click.IntRange(min=0), metavar="N", help="Only those of this step of an agent.")
+@click.option("--since", type=When(), metavar="TIME", help="Only from this time on: 2026-03-01, today, 2h.")
 @click.option(
     "--after", type=click.IntRange(min=0), default=0, metavar="SEQ", help="Only those after this number."
 )
 @click.option("--follow", is_flag=True, help="Go on with what happens now; with --run until that run ends.")
 @click.option("--schema", is_flag=True, help="Print every type with its fields and an example.")
+@click.option(
+    "--html", type=click.Path(path_type=Path), metavar="FILE", help="Write the timeline as one page to FILE."
+)
 @options.as_json
+@options.as_csv
 @click.option("--rehearsal", is_flag=True, help="Look among rehearsals (runs on the scripted model) only.")
 @options.database
 def command(
@@ -85,25 +68,32 @@ def command(
     run_id: str | None,
     types: tuple[str, ...],
     node: str | None,
+    step: int | None,
+    since: datetime | None,
     after: int,
     follow: bool,
     schema: bool,
+    html: Path | None,
     as_json: bool,
+    as_csv: bool,
     rehearsal: bool,
     db: Path | None,
 ) -> None:
     """Show what happened in SESSION, a name or an id; without one, in the latest.
 
     A row each for run, node, step and tool, with tokens, cost and what is left of the tightest budget
-    after it. With --json an event a line, exactly as stored.
+    after it. With --json an event a line, exactly as stored; with --csv a row a line. A page of --html has
+    everything in it and asks nobody for anything.
     """
     if schema:
         from runtime.cli.event_schema import print_schema
 
         print_schema(as_json=as_json)
         return
-    wanted = Wanted(run_id, _known(types), node, after)
+    wanted = Wanted(run_id, known_types(types), node, step, since, after)
     partition: Partition | None = "rehearsal" if rehearsal else None
+    if follow and (html is not None or as_csv):
+        raise BadInput("What goes on has no end to write.", remedy="Leave --follow or the file out.")
 
     async def work(record: Record) -> None:
         line = await _session(record, session, wanted, partition, user_id, flow)
@@ -111,6 +101,10 @@ def command(
             say("No real session fits; this is a rehearsal.", "yellow")
         if follow:
             await _follow(record, line, wanted, as_json=as_json)
+        elif html is not None:
+            write_html(html, line, fold(chosen(await _read(record, line, wanted), wanted)))
+        elif as_csv:
+            print_csv(fold(chosen(await _read(record, line, wanted), wanted)))
         elif as_json:
             _print_json(await _read(record, line, wanted), wanted)
         else:
@@ -138,38 +132,13 @@ async def _session(
     return await find_session(record, session, partition=partition, user_id=user_id, flow=flow)
 
 
-def _known(types: tuple[str, ...]) -> tuple[str, ...]:
-    """The types as given. Raises NotFound for one that matches none."""
-    for given in types:
-        if not any(_fits(known, (given,)) for known in event_types()):
-            raise NotFound(
-                f"There is no event type {given!r}.", remedy="`farthing events --schema` prints them all."
-            )
-    return types
-
-
-def _fits(name: str, types: tuple[str, ...]) -> bool:
-    return not types or any(name == each or name.startswith(f"{each}.") for each in types)
-
-
 async def _read(record: Record, line: SessionLine, wanted: Wanted) -> list[bytes]:
     return await record.events_json(line.uid, after=wanted.after, run_id=wanted.run_id)
 
 
-def _wanted(body: bytes, wanted: Wanted) -> bool:
-    if not wanted.types and wanted.node is None and wanted.run_id is None:
-        return True
-    stored = _stored.decode(body)
-    return (
-        _fits(stored.type, wanted.types)
-        and wanted.node in (None, stored.node_id)
-        and wanted.run_id in (None, stored.run_id)
-    )
-
-
 def _print_json(bodies: list[bytes], wanted: Wanted) -> None:
     """An event a line; bytes go out as they are stored, unless a person looks."""
-    chosen = bodies if wanted.whole else [body for body in bodies if _wanted(body, wanted)]
+    chosen = bodies if wanted.whole else [body for body in bodies if wanted.has(body)]
     if is_terminal(sys.stdout):
         for body in chosen:
             write(json_visible(body.decode("utf-8", "replace")))
@@ -180,17 +149,11 @@ def _print_json(bodies: list[bytes], wanted: Wanted) -> None:
         sys.stdout.buffer.flush()
 
 
-def _events(bodies: list[bytes], wanted: Wanted) -> Iterator[tuple[int, Event | Unknown]]:
-    for body in bodies:
-        if _wanted(body, wanted):
-            yield _stored.decode(body).seq, decode(body)
-
-
 def _print_tree(line: SessionLine, bodies: list[bytes], wanted: Wanted) -> None:
     paper = _paper()
     for each in head_lines(line, paper):
         write(each)
-    for each in tree_lines(fold(_events(bodies, wanted)), paper):
+    for each in tree_lines(fold(chosen(bodies, wanted)), paper):
         write(each)
 
 
@@ -223,7 +186,7 @@ async def _follow(record: Record, line: SessionLine, wanted: Wanted, *, as_json:
     bodies = _until_end(record, line, wanted)
     async for body in bodies:
         if as_json:
-            if _wanted(body, wanted):
+            if wanted.has(body):
                 _print_json([body], wanted._replace(after=0))
             continue
         for each in _news(timeline, body, wanted, runs, paper):
@@ -242,7 +205,7 @@ async def _until_end(record: Record, line: SessionLine, wanted: Wanted) -> Async
     async for body in record.follow(line.uid, after=wanted.after):
         yield body
         if wanted.run_id is not None:
-            stored = _stored.decode(body)
+            stored = stored_of(body)
             if stored.type == "run.finished" and stored.run_id == wanted.run_id:
                 return
 
@@ -251,10 +214,10 @@ def _news(
     timeline: Timeline, body: bytes, wanted: Wanted, runs: dict[str | None, int], paper: Paper
 ) -> list[str]:
     """The lines that an event brings, when lines can only be added."""
-    if not _wanted(body, wanted):
+    if not wanted.has(body):
         return []
     lines: list[str] = []
-    for row in timeline.add(_stored.decode(body).seq, decode(body)):
+    for row in timeline.add(stored_of(body).seq, decode(body)):
         if row.kind == "run":
             below = timeline.rows(row.run_id)
             lines += [*run_lines(runs.get(row.run_id, 1), row, paper), *budget_lines(below, paper), ""]

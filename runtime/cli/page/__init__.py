@@ -1,0 +1,1 @@
+"""A session's timeline as one HTML file."""
