@@ -19,7 +19,7 @@ async def run_gauges(studio: Studio, run: RunLine) -> list[Gauge]:
     if raw is None:
         return []
     try:
-        plan = compile_flow(load_flow(raw), studio.services.registry)
+        plan = compile_flow(load_flow(raw), studio.services.registry, lambda: None)
     except (BadFlow, BadSettings):  # a node type of it may be gone
         return []
     provider = (run.model or "").partition(":")[0]

@@ -47,7 +47,7 @@ class Limits:
 
     def _compiled(self, raw: bytes) -> tuple[Rule, ...]:
         try:
-            plan = compile_flow(load_flow(raw), self._services().registry)
+            plan = compile_flow(load_flow(raw), self._services().registry, lambda: None)
         except BadFlow:  # a node type of it may be gone
             return ()
         return tuple(rule for node in plan.reasoners for rule in node.rules)

@@ -12,11 +12,9 @@ from starlette.responses import Response
 
 from runtime.cli.files import EXAMPLE, read_flow
 from runtime.errors import BadInput, Conflict, NotFound
-from runtime.plan import compile_flow
 from runtime.record import ACTIVE, RunLine, SessionLine
 from runtime.run.services import script_beside
 from runtime.run.start import RunRequest, prepare
-from runtime.spec import load_flow
 from studio.api.route import LARGE_BODY, Call, Endpoint, forbidden
 from studio.api.shapes import GaugeOut, UsageOut, cost_out, gauge_out, usage_out
 from studio.gauges import run_gauges
@@ -129,9 +127,6 @@ async def start(call: Call) -> StartedOut:
 
 async def _begin(call: Call, body: RunIn) -> Started:
     services, source = call.studio.services, _source(call, body)
-    plan = compile_flow(load_flow(source.raw), services.registry)
-    found = await wanted(call.studio, plan, source.path, bundled=source.bundled)
-    await require(call.studio, call.who, plan, found, body.allow)
     request = RunRequest(
         flow_bytes=source.raw,
         flow_path=source.path,
@@ -144,7 +139,10 @@ async def _begin(call: Call, body: RunIn) -> Started:
         script=source.script,
         trusted=source.bundled,
     )
-    return await call.studio.runs.begin(prepare(request, services), services)
+    prepared = prepare(request, services)
+    found = await wanted(call.studio, prepared.plan, source.path, bundled=source.bundled)
+    await require(call.studio, call.who, prepared.plan, found, body.allow)
+    return await call.studio.runs.begin(prepared, services)
 
 
 def _source(call: Call, body: RunIn) -> _Source:

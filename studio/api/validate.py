@@ -79,17 +79,20 @@ async def validate(call: Call) -> ValidateOut:
     registry, document = call.studio.services.registry, bytes(call.body.flow)
     problems: list[Problem] = []
     plan: Plan | None = None
+    path = call.body.path or ""
+    example = path.startswith(EXAMPLE)
+    place = call.studio.folder.place(path) if path and not example else None
     try:
-        plan = compile_flow(load_flow(document), registry)
+        folder = place.parent if place is not None else None
+        plan = compile_flow(load_flow(document), registry, call.studio.services.find_tools, folder)
         problems += plan.warnings
     except BadFlow as error:
         problems += error.problems
+    except BadSettings as error:  # a file of tools that cannot be loaded
+        problems.append(Problem(error.code, error.message, error.remedy or ""))
     agents, trouble = _agents(plan, call.studio.settings) if plan is not None else ([], [])
     needs, digest, granted = [], None, True
     if plan is not None:
-        path = call.body.path or ""
-        example = path.startswith(EXAMPLE)
-        place = call.studio.folder.place(path) if path and not example else None
         bundled = example and _unchanged(path, document)
         found = await wanted(call.studio, plan, place, bundled=bundled)
         needs, digest, granted = found.lines(call.who), found.hash, found.granted
