@@ -47,6 +47,11 @@ class WriteGate(Config):
     """Longest key, in characters."""
     max_facts: int = Field(default=1000, ge=1, le=100_000)
     """How many facts one shelf may hold before the model's new keys are refused."""
+    transient: Literal["expire", "refuse", "keep"] = "expire"
+    """What becomes of a statement that speaks of now, today or a little while and has no end of its own: it
+    ends after `transient_ttl_s`, is refused, or is kept like any other."""
+    transient_ttl_s: float = Field(default=86_400, gt=0, le=315_360_000)
+    """Seconds until such a statement ends; a day by default."""
 
 
 class MaxItems(Config):

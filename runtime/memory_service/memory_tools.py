@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.errors import InputError
 from runtime.events import MemoryForgotten, MemoryRead
+from runtime.memory_service.gate import Statement
 from runtime.memory_service.shared import Where
 from runtime.memory_service.tool_specs import FORGET, READ
 
 if TYPE_CHECKING:
     from runtime.memory_service.service import MemoryService
 
+TAKEN = {"key", "value", "kind", "ttl", "subject", "attribute"}
 CONFLICT_NOTE = "It conflicts with what a person or you stored before and is kept beside it, unused."
 
 
@@ -31,6 +33,7 @@ async def _read(memory: MemoryService, arguments: Mapping[str, Any], where: Wher
         raise InputError("`keys` must be a list of texts.", code="tool.bad_arguments")
     found = [fact for fact in await memory.current(keys or None) if not fact.internal]
     memory.tainted = memory.tainted or any(fact.tainted for fact in found)
+    memory.used.update(fact.key for fact in found)
     memory.journal.say(MemoryRead(**memory.about(where, tuple(keys or ())), found=len(found)))
     facts = {fact.key: fact.value for fact in found}
     absent = [key for key in keys or () if key not in facts]
@@ -38,18 +41,27 @@ async def _read(memory: MemoryService, arguments: Mapping[str, Any], where: Wher
 
 
 async def _write(memory: MemoryService, arguments: Mapping[str, Any], where: Where) -> Any:
-    unknown = sorted(set(arguments) - {"key", "value", "kind", "ttl"})
+    unknown = sorted(set(arguments) - TAKEN)
     if unknown or "key" not in arguments or "value" not in arguments:
         raise InputError(
-            "memory_write takes `key`, `value`, and may take `kind` and `ttl`.", code="tool.bad_arguments"
+            "memory_write takes `key`, `value`, and may take `kind`, `ttl`, `subject` and `attribute`.",
+            code="tool.bad_arguments",
         )
     ttl = arguments.get("ttl")
     if ttl is not None and (isinstance(ttl, bool) or not isinstance(ttl, (int, float))):
         raise InputError("`ttl` must be a number of seconds.", code="tool.bad_arguments")
-    written = await memory.write(
-        arguments["key"], arguments["value"], where, kind=arguments.get("kind", "fact"), ttl_s=ttl
-    )
-    answer = {"stored": written.fact.key, "outcome": written.outcome, "version": written.fact.version}
+    subject, attribute = arguments.get("subject"), arguments.get("attribute")
+    if not all(name is None or isinstance(name, str) for name in (subject, attribute)):
+        raise InputError("`subject` and `attribute` must be texts.", code="tool.bad_arguments")
+    kind = arguments.get("kind", "fact")
+    said = Statement(arguments["key"], arguments["value"], kind, ttl, subject, attribute)
+    written = await memory.state(said, where)
+    fact, before = written.fact, written.previous
+    answer = {"stored": fact.key, "outcome": written.outcome, "version": fact.version}
+    if before is not None and before.key != fact.key and written.outcome == "replaced":
+        answer["replaces"] = before.key
+    if ttl is None and fact.valid_to is not None:
+        answer["until"] = fact.valid_to.isoformat()
     if written.outcome == "conflict":
         answer["note"] = CONFLICT_NOTE
     return answer

@@ -12,7 +12,7 @@ from runtime.journal import Journal
 from runtime.memory.candidates import Candidate
 from runtime.memory.estimate import Estimator
 from runtime.memory_service import memory_tools
-from runtime.memory_service.gate import Refusal, Refused, refused
+from runtime.memory_service.gate import Refusal, Refused, Statement, normal, refused, with_end
 from runtime.memory_service.indexes import Indexes
 from runtime.memory_service.injecting import Wish, give
 from runtime.memory_service.others import CountMessages, OtherSessions
@@ -41,6 +41,8 @@ class MemoryService:
     ) -> None:
         self.config, self.shelf, self.journal, self.others = config, shelf, journal, others
         self.tainted = False
+        self.used: set[str] = set()
+        """Keys of facts that were sent to the model or read by it; each counts once a run."""
         self._indexes = indexes or Indexes()
 
     async def current(self, keys: Sequence[str] | None = None) -> list[Fact]:
@@ -63,6 +65,7 @@ class MemoryService:
         tainted = {ref_of(fact) for fact in facts if fact.tainted}
         tainted |= {episode.ref for episode in episodes if episode.origin == "tainted"}
         self.tainted = self.tainted or bool(tainted & given.shown)
+        self.used.update(fact.key for fact in facts if ref_of(fact) in given.shown)
         return given.context
 
     async def _episodes(self, wish: Wish) -> list[Candidate]:
@@ -91,48 +94,54 @@ class MemoryService:
         confidence: float = 1.0,
     ) -> Written:
         """Write for the model. Raises Refusal, with its event, where the gate says no."""
-        await self._gate(key, value, kind, ttl_s, where)
-        now = self.journal.clock.now()
+        return await self.state(Statement(key, value, kind, ttl_s), where, confidence=confidence)
+
+    async def state(self, said: Statement, where: Where, *, confidence: float = 1.0) -> Written:
+        """Write a statement for the model; one that will not hold for long gets an end. What said the same of
+        the same subject is retired. Raises Refusal, with its event, where the gate says no."""
+        said = said._replace(subject=normal(said.subject), attribute=normal(said.attribute))
+        await self._gate(said, where)
+        said, now = with_end(self.config.write, said), self.journal.clock.now()
         origin: Origin = "tainted" if self.tainted else "model"
         write = FactWrite(
-            key=key,
-            value=value,
-            kind=kind,
+            key=said.key,
+            value=said.value,
+            kind=said.kind,
             origin=origin,
             confidence=confidence,
             valid_from=now,
-            valid_to=None if ttl_s is None else now + timedelta(seconds=ttl_s),
+            valid_to=None if said.ttl_s is None else now + timedelta(seconds=said.ttl_s),
             source=where.run_id,
             step=where.step,
+            subject=said.subject,
+            attribute=said.attribute,
+        )
+        return await self.journal.write_fact(self.shelf, write, lambda written: [self._told(written, where)])
+
+    def _told(self, written: Written, where: Where) -> MemoryWrite:
+        fact, before = written.fact, written.previous
+        keys = (fact.key,) if before is None or before.key == fact.key else (fact.key, before.key)
+        return MemoryWrite(
+            **self.about(where, keys),
+            outcome=written.outcome,
+            version=fact.version,
+            value=fact.value,
+            kind=fact.kind,
+            origin=fact.origin,
+            valid_to=fact.valid_to,
         )
 
-        def said(written: Written) -> list[MemoryWrite]:
-            fact = written.fact
-            return [
-                MemoryWrite(
-                    **self.about(where, (key,)),
-                    outcome=written.outcome,
-                    version=fact.version,
-                    value=fact.value,
-                    kind=fact.kind,
-                    origin=fact.origin,
-                    valid_to=fact.valid_to,
-                )
-            ]
-
-        return await self.journal.write_fact(self.shelf, write, said)
-
-    async def _gate(self, key: str, value: Any, kind: str, ttl_s: float | None, where: Where) -> None:
+    async def _gate(self, said: Statement, where: Where) -> None:
         gate = self.config.write
-        why = refused(gate, key, value, kind, ttl_s)
+        why = refused(gate, said)
         if why is None:
             known = await self.journal.record.facts(self.shelf)
-            if len(known) >= gate.max_facts and all(fact.key != key for fact in known):
+            if len(known) >= gate.max_facts and all(fact.key != said.key for fact in known):
                 why = Refused(
                     "memory.full", f"this memory already holds {len(known)} facts; replace one instead"
                 )
         if why is not None:
-            shown = str(key)[: gate.max_key_chars]
+            shown = str(said.key)[: gate.max_key_chars]
             self.journal.say(MemoryRefused(**self.about(where, (shown,)), code=why.code, message=why.message))
             raise Refusal(f"Not stored: {why.message}.", code=why.code)
 

@@ -34,6 +34,11 @@ SPECS = {
                     "type": "number",
                     "description": "Seconds until it expires, for notes of this session.",
                 },
+                "subject": {
+                    "type": "string",
+                    "description": "Who or what it is about; with `attribute`, it replaces what said the same",
+                },
+                "attribute": {"type": "string", "description": "What of the subject it tells."},
             },
             "required": ["key", "value"],
             "additionalProperties": False,

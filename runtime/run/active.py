@@ -186,6 +186,7 @@ class ActiveRun:
             outputs=outputs,
             error=None if error is None else msgspec.to_builtins(error),
             turns=tuple(run.turns) if run is not None and state == "completed" else (),
+            accesses=run.accesses(now) if run is not None else (),
             at=now,
         )
         await self._journal.finish(end, said)

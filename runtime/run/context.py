@@ -146,6 +146,7 @@ class Context:
                 others=self._other_sessions(binding),
             )
             self._memory.tainted = run.comes_tainted(self.node)
+            run.memories.append(self._memory)
         return self._memory
 
     def _other_sessions(self, binding: MemoryBinding) -> OtherSessions | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -14,10 +15,11 @@ from runtime.errors import BoundReached, FarthingError, NodeFailed, StoreError
 from runtime.events import CallError, NodeFinished, NodeSkipped, NodeStarted
 from runtime.events import NodeFailed as NodeFailedEvent
 from runtime.journal import Journal
+from runtime.memory_service import MemoryService
 from runtime.messages import Message
 from runtime.node import Branch, Inputs, NodeResult
 from runtime.plan import Plan, PlanNode
-from runtime.record import Turn
+from runtime.record import Access, Turn
 from runtime.run.context import Context
 from runtime.run.ready import Board, CyclicBoard
 from runtime.run.services import Assignment, Assignments, OnDelta, Services, side
@@ -58,6 +60,7 @@ class Run:
         self.on_delta, self.real_tools = on_delta, real_tools
         self.outputs: dict[str, Any] = {}
         self.turns: list[Turn] = []
+        self.memories: list[MemoryService] = []
         self.failure: FarthingError | None = None
         self._board = CyclicBoard(plan) if plan.has_cycles else Board(plan)
         self._visits: Counter[int] | None = Counter() if plan.has_cycles else None
@@ -224,6 +227,11 @@ class Run:
             model=given.model,
             client=given.client,
         )
+
+    def accesses(self, at: datetime) -> tuple[Access, ...]:
+        """The facts that this run's models were sent or read; each counts once a run."""
+        used = {(memory.shelf, key) for memory in self.memories for key in memory.used}
+        return tuple(Access(shelf, key, 1, at) for shelf, key in sorted(used))
 
     def take_step(self, node_id: str) -> None:
         """Count a reasoning step. Raises BoundReached at the run's bound."""
