@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ import pytest
 from runtime.errors import BadInput, StoreError
 from studio.folder import Folder, Stale
 from tests.studio.live import FLOW, A, Answer, Live
+
+TOOL = 'def double(n: int) -> int:\n    """Twice a number."""\n    return 2 * n\n'
 
 
 @pytest.fixture(scope="module")
@@ -307,3 +310,17 @@ def test_catalog_describes_every_node_type(live: Live, editor: str) -> None:
     for example in examples:
         flow = live.request("GET", f"{A}/examples/{example['name']}", token=editor).json["flow"]
         assert validate(live, editor, flow)["problems"] == [] and len(flow["nodes"]) == example["nodes"]
+
+
+def test_validator_finds_the_users_own_tools(own_live: Callable[..., Live]) -> None:
+    """As a run does: what the settings name, not what lies in the folder of flows."""
+    live = own_live('[tools]\nfiles = ["mine.py"]\n')
+    (live.home / "mine.py").write_text(TOOL)
+    token = live.token("ed", "editor")
+    nodes = [*FLOW["nodes"], {"id": "t", "type": "tool", "config": {"function": "double"}}]
+    edges = [*FLOW["edges"], {"source": "t", "target": "helper", "target_port": "tool"}]
+    found = validate(live, token, {**FLOW, "nodes": nodes, "edges": edges})
+    assert found["problems"] == [] and len(found["needs"]) == 1 and "double" in found["needs"][0]
+    (live.home / "mine.py").write_text("this is no Python")
+    nodes[-1] = {"id": "t", "type": "tool", "config": {"function": "nobodys"}}
+    assert validate(live, token, {**FLOW, "nodes": nodes, "edges": edges})["problems"]
