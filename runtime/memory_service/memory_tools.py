@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.errors import InputError
 from runtime.events import MemoryForgotten, MemoryRead
-from runtime.memory_service.gate import Statement
+from runtime.memory_service.gate import USAGE_PREFIX, Statement
 from runtime.memory_service.shared import Where
 from runtime.memory_service.tool_specs import FORGET, READ
 
@@ -31,12 +31,17 @@ async def _read(memory: MemoryService, arguments: Mapping[str, Any], where: Wher
     keys = arguments.get("keys")
     if keys is not None and not (isinstance(keys, list) and all(isinstance(key, str) for key in keys)):
         raise InputError("`keys` must be a list of texts.", code="tool.bad_arguments")
-    found = [fact for fact in await memory.current(keys or None) if not fact.internal]
+    wanted = [key for key in keys or () if not key.startswith(USAGE_PREFIX)]
+    asked = [key for key in keys or () if key.startswith(USAGE_PREFIX)]
+    found = [] if asked and not wanted else await memory.current(wanted or None)
+    found = [fact for fact in found if not fact.internal]
     memory.tainted = memory.tainted or any(fact.tainted for fact in found)
     memory.used.update(fact.key for fact in found)
-    memory.journal.say(MemoryRead(**memory.about(where, tuple(keys or ())), found=len(found)))
     facts = {fact.key: fact.value for fact in found}
-    absent = [key for key in keys or () if key not in facts]
+    if asked and memory.usage is not None:
+        facts |= await memory.usage.read(asked)
+    memory.journal.say(MemoryRead(**memory.about(where, tuple(keys or ())), found=len(facts)))
+    absent = [key for key in keys or () if key not in facts and key != USAGE_PREFIX]
     return {"facts": facts, "absent": absent} if absent else {"facts": facts}
 
 

@@ -18,7 +18,8 @@ from runtime.memory_service.injecting import Wish, give
 from runtime.memory_service.others import CountMessages, OtherSessions
 from runtime.memory_service.shared import NOTHING, ForContext, Where
 from runtime.memory_service.showing import ref_of
-from runtime.memory_service.tool_specs import SPECS
+from runtime.memory_service.tool_specs import spec_of
+from runtime.memory_service.usage_facts import UsageFacts
 from runtime.messages import ToolSpec
 from runtime.record import TurnLine
 
@@ -26,8 +27,9 @@ from runtime.record import TurnLine
 class MemoryService:
     """The facts of one Memory node on one shelf, for one run.
 
-    `others`: the user's other sessions, where past exchanges may be recalled. `tainted`: something that came
-    from outside has been seen; what is written from then on is marked.
+    `others`: the user's other sessions, where past exchanges may be recalled. `usage`: the budgets that may
+    be read. `tainted`: something that came from outside has been seen; what is written from then on is
+    marked.
     """
 
     def __init__(
@@ -38,8 +40,10 @@ class MemoryService:
         *,
         indexes: Indexes | None = None,
         others: OtherSessions | None = None,
+        usage: UsageFacts | None = None,
     ) -> None:
         self.config, self.shelf, self.journal, self.others = config, shelf, journal, others
+        self.usage = usage
         self.tainted = False
         self.used: set[str] = set()
         """Keys of facts that were sent to the model or read by it; each counts once a run."""
@@ -161,7 +165,7 @@ class MemoryService:
 
     def tool_specs(self) -> tuple[ToolSpec, ...]:
         """The memory tools that the model is offered."""
-        return tuple(SPECS[name] for name in self.config.tools)
+        return tuple(spec_of(name, with_usage=self.usage is not None) for name in self.config.tools)
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any], where: Where) -> Any:
         """Carry out a memory tool. Raises InputError with what the model did wrong."""

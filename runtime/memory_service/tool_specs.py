@@ -8,6 +8,9 @@ from runtime.messages import ToolSpec
 READ, WRITE, FORGET = "memory_read", "memory_write", "memory_forget"
 
 _KEY = {"type": "string", "description": "Short and stable, such as `name` or `diet`."}
+USAGE_HINT = (
+    " A key that begins with `usage/` reads what a budget has used and has left; `usage/` alone reads all."
+)
 SPECS = {
     "read": ToolSpec(
         READ,
@@ -36,7 +39,7 @@ SPECS = {
                 },
                 "subject": {
                     "type": "string",
-                    "description": "Who or what it is about; with `attribute`, it replaces what said the same",
+                    "description": "Who or what it is about; with `attribute`, replaces what said so.",
                 },
                 "attribute": {"type": "string", "description": "What of the subject it tells."},
             },
@@ -55,3 +58,11 @@ SPECS = {
         },
     ),
 }
+
+
+def spec_of(name: str, *, with_usage: bool) -> ToolSpec:
+    """A memory tool as it is offered; `with_usage`: there are budgets to read."""
+    spec = SPECS[name]
+    if name != "read" or not with_usage:
+        return spec
+    return ToolSpec(spec.name, spec.description + USAGE_HINT, spec.parameters)

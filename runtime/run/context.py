@@ -12,9 +12,11 @@ from runtime.calls import Account, Asked, Gate
 from runtime.errors import BoundReached, InputError
 from runtime.events import Custom
 from runtime.facts import Fact, Kind, Shelf, Written
+from runtime.ledger import Subject
 from runtime.memory_service import InternalFacts, MemoryService, Where
 from runtime.memory_service.indexes import Whose
 from runtime.memory_service.others import OtherSessions
+from runtime.memory_service.usage_facts import UsageFacts
 from runtime.messages import Message, OnDelta, Purpose, Reply, Request
 from runtime.node import Inputs, NodeResult
 from runtime.plan import MemoryBinding, PlanNode
@@ -144,6 +146,7 @@ class Context:
                 run.journal,
                 indexes=run.services.indexes,
                 others=self._other_sessions(binding),
+                usage=self._usage(),
             )
             self._memory.tainted = run.comes_tainted(self.node)
             run.memories.append(self._memory)
@@ -162,6 +165,15 @@ class Context:
         )  # fmt: skip
         whose = Whose(run.partition, run.user, run.plan.flow_id, same)
         return OtherSessions(run.services.record, run.services.indexes, whose, run.session_uid, self.node.id)
+
+    def _usage(self) -> UsageFacts | None:
+        """The budgets that govern this node's calls, where there are any."""
+        run = self._run
+        given = run.assignments.get(self.node.id)
+        if given is None or not given[0].rules:
+            return None
+        subject = Subject(run.partition, run.user, run.session_uid, run.run_id)
+        return UsageFacts(run.services.record, run.clock, given[0].rules, subject)
 
     @property
     def internal(self) -> InternalFacts:
