@@ -103,7 +103,7 @@ export function Canvas() {
         onConnect={onConnect} onConnectStart={onConnectStart} onConnectEnd={onConnectEnd} onNodeClick={onNodeClick} isValidConnection={isValid}
         onNodeDragStart={beginGesture} onNodeDragStop={endGesture} onSelectionDragStart={beginGesture} onSelectionDragStop={endGesture}
         deleteKeyCode={null} selectionMode={SelectionMode.Partial} zoomOnDoubleClick={false} snapToGrid snapGrid={GRID} fitView fitViewOptions={FIT} {...(nodes.length > MANY ? { defaultViewport: SMALL } : {})} minZoom={0.08} maxZoom={2}
-        onlyRenderVisibleElements={nodes.length > MANY} colorMode={theme === 'auto' ? 'system' : theme} elevateNodesOnSelect connectionRadius={28}>
+        onlyRenderVisibleElements={nodes.length > MANY && !far} colorMode={theme === 'auto' ? 'system' : theme} elevateNodesOnSelect connectionRadius={28}>
         <Background variant={BackgroundVariant.Dots} gap={20} size={1} />
         <Controls showInteractive={false} fitViewOptions={FIT} position="bottom-left">
           <ControlButton onClick={() => void tidy()} title="Tidy (L)" aria-label="Tidy"><Icon name="tidy" /></ControlButton>
