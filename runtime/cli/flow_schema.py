@@ -26,7 +26,7 @@ def flow_schema(types: Sequence[NodeType]) -> dict[str, Any]:
     }
     schema["properties"]["format"] = {"const": FORMAT, "description": "The format and its version."}
     schema["required"] = ["format", "name", "nodes", "edges"]
-    return {"$schema": DIALECT, "title": "Farthing flow", **schema, "$defs": found}
+    return {"$schema": DIALECT, **schema, "title": "Farthing flow", "$defs": found}
 
 
 def _node(shape: dict[str, Any], node_type: NodeType, config: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-PARTS = ("steps", "nodes", "startup", "reading", "producers")
+PARTS = ("steps", "nodes", "startup", "reading", "producers", "sse")
 
 
 async def run(parts: list[str]) -> None:
