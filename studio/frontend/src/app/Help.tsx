@@ -5,7 +5,7 @@ import { Dialog } from './Dialog'
 const GROUPS: [string, [string, string][]][] = [
   ['Build', [
     ['/', 'Add a node'], ['Enter', 'Edit the selected node'], ['Arrows', 'Move what is selected'], ['Tab', 'Go to the next node or edge'], ['Space', 'Select the one in focus'],
-    ['Delete', 'Delete what is selected'], ['L', 'Tidy'], ['N', 'Add a note'], ['F', 'Show the whole flow'],
+    ['Delete', 'Delete what is selected'], ['L', 'Tidy'], ['N', 'Add a note'], ['G', 'Group what is selected'], ['F', 'Show the whole flow'],
   ]],
   ['Change', [
     ['Ctrl+Z', 'Undo'], ['Ctrl+Y', 'Redo'], ['Ctrl+C', 'Copy as JSON'], ['Ctrl+X', 'Cut'], ['Ctrl+V', 'Paste'], ['Ctrl+D', 'Duplicate'], ['Ctrl+A', 'Select all'], ['Ctrl+S', 'Save'],

@@ -57,6 +57,7 @@ function plain(event: KeyboardEvent, fit: () => void): boolean {
     case '?': ui.set({ help: true }); return true
     case 'l': case 'L': void tidy(); return true
     case 'n': case 'N': flow.addNote({ x: 0, y: -140 }); return true
+    case 'g': case 'G': flow.group(); return true
     case 'f': case 'F': fit(); return true
     case 'Delete': case 'Backspace': if (inDrawer) return false; flow.remove(); return true
     case 'Enter': return edit(event)

@@ -12,13 +12,13 @@ import { fits, lookup } from '../state/ports'
 import { useUi } from '../state/ui'
 import { useValidation } from '../state/validation'
 import { Far } from './Card'
-import { CardNodeView, NoteNodeView, PillNodeView } from './FlowNode'
+import { CardNodeView, FrameNodeView, NoteNodeView, PillNodeView } from './FlowNode'
 import { layout } from './layout'
 import { QuickAdd } from './QuickAdd'
 import { WireView } from './WireView'
 
 // Everything handed to the canvas is made once: a new object each time would draw all of it anew.
-export const NODE_TYPES = { card: CardNodeView, pill: PillNodeView, note: NoteNodeView } as unknown as NodeTypes
+export const NODE_TYPES = { card: CardNodeView, pill: PillNodeView, note: NoteNodeView, frame: FrameNodeView } as unknown as NodeTypes
 export const EDGE_TYPES = { wire: WireView } as unknown as EdgeTypes
 const GRID: [number, number] = [10, 10]
 const FIT = { padding: 0.12, maxZoom: 1 }
@@ -66,6 +66,7 @@ export function Canvas() {
   const nodes = useFlow((s) => s.nodes)
   const edges = useFlow((s) => s.edges)
   const wantsLayout = useFlow((s) => s.wantsLayout)
+  const laidOut = useFlow((s) => s.laidOut)
   const canvas = useReactFlow<CanvasNode, Wire>()
   const theme = useUi((s) => s.theme)
   const wiring = useUi((s) => s.wiring !== null)
@@ -80,8 +81,12 @@ export function Canvas() {
   }, [far, update])
 
   useEffect(() => {
-    if (wantsLayout) void tidy(true).then(() => requestAnimationFrame(() => void canvas.fitView(FIT)))
-  }, [wantsLayout, canvas])
+    if (wantsLayout) void tidy(true)
+  }, [wantsLayout])
+  useEffect(() => {
+    // What was laid out anew is shown whole, once it has been drawn at its new place.
+    if (laidOut) requestAnimationFrame(() => requestAnimationFrame(() => void canvas.fitView(FIT)))
+  }, [laidOut, canvas])
 
   const onDrop = useCallback((event: React.DragEvent) => {
     const type = useCatalog.getState().types[event.dataTransfer.getData('application/x-farthing-node')]
@@ -103,7 +108,7 @@ export function Canvas() {
         onConnect={onConnect} onConnectStart={onConnectStart} onConnectEnd={onConnectEnd} onNodeClick={onNodeClick} isValidConnection={isValid}
         onNodeDragStart={beginGesture} onNodeDragStop={endGesture} onSelectionDragStart={beginGesture} onSelectionDragStop={endGesture}
         deleteKeyCode={null} selectionMode={SelectionMode.Partial} zoomOnDoubleClick={false} snapToGrid snapGrid={GRID} fitView fitViewOptions={FIT} {...(nodes.length > MANY ? { defaultViewport: SMALL } : {})} minZoom={0.08} maxZoom={2}
-        onlyRenderVisibleElements={nodes.length > MANY && !far} colorMode={theme === 'auto' ? 'system' : theme} elevateNodesOnSelect connectionRadius={28}>
+        onlyRenderVisibleElements={nodes.length > MANY && !far} colorMode={theme === 'auto' ? 'system' : theme} elevateNodesOnSelect={false} connectionRadius={28}>
         <Background variant={BackgroundVariant.Dots} gap={20} size={1} />
         <Controls showInteractive={false} fitViewOptions={FIT} position="bottom-left">
           <ControlButton onClick={() => void tidy()} title="Tidy (L)" aria-label="Tidy"><Icon name="tidy" /></ControlButton>

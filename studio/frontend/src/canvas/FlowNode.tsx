@@ -5,6 +5,7 @@ import { useShallow } from 'zustand/react/shallow'
 import { useCatalog } from '../state/catalog'
 import type { CardNode, NoteNode, Wire } from '../state/document'
 import { useFlow } from '../state/flow'
+import type { FrameNode } from '../state/frames'
 import { portsOf } from '../state/ports'
 import { useRun } from '../state/run'
 import { isError, problemsOf, useValidation } from '../state/validation'
@@ -55,7 +56,16 @@ export const PillNodeView = memo(function PillNodeView(props: NodeProps<CardNode
   return <WithWires id={props.id}><Pill {...useCardProps(props)} /></WithWires>
 })
 
-const { beginGesture, endGesture, setNote } = useFlow.getState()
+const { beginGesture, endGesture, setNote, setFrame } = useFlow.getState()
+
+export const FrameNodeView = memo(function FrameNodeView({ id, data, selected }: NodeProps<FrameNode>) {
+  return (
+    <div className={selected ? 'frame-box selected' : 'frame-box'}>
+      <NodeResizer isVisible={!!selected} minWidth={160} minHeight={100} onResizeStart={beginGesture} onResizeEnd={endGesture} />
+      <div className="frame-title"><input className="nodrag" dir="auto" value={data.title} aria-label="Name of the group" onChange={(e) => setFrame(id, e.target.value)} /></div>
+    </div>
+  )
+})
 
 export const NoteNodeView = memo(function NoteNodeView({ id, data, selected }: NodeProps<NoteNode>) {
   return (

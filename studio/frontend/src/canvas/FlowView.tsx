@@ -29,7 +29,10 @@ const SeenPill = memo(function SeenPill(p: NodeProps<Seen>) {
 const SeenNote = memo(function SeenNote({ data }: NodeProps) {
   return <div className="note"><div className="note-text">{String(data.text ?? '')}</div></div>
 })
-const NODE_TYPES = { card: SeenCard, pill: SeenPill, note: SeenNote } as unknown as NodeTypes
+const SeenFrame = memo(function SeenFrame({ data }: NodeProps) {
+  return <div className="frame-box"><div className="frame-title">{String(data.title ?? '')}</div></div>
+})
+const NODE_TYPES = { card: SeenCard, pill: SeenPill, note: SeenNote, frame: SeenFrame } as unknown as NodeTypes
 const EDGE_TYPES = { wire: WireView } as never
 
 const FIT = { padding: 0.15, maxZoom: 1 }

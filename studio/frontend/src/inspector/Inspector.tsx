@@ -16,7 +16,7 @@ import { SchemaForm } from './SchemaForm'
 export function Inspector() {
   const selected = useFlow((s) => {
     const nodes = s.nodes.filter((n) => n.selected)
-    return nodes.length === 1 && nodes[0]!.type !== 'note' ? nodes[0]!.id : null
+    return nodes.length === 1 && isCard(nodes[0]!) ? nodes[0]!.id : null
   })
   const count = useFlow((s) => s.nodes.filter((n) => n.selected).length)
   const edge = useFlow((s) => s.edges.find((e) => e.selected)?.id ?? null)
@@ -123,6 +123,7 @@ function ManyPanel({ count }: { count: number }) {
     <div className="panel">
       <h2>{plural(count, 'node')} selected</h2>
       <div className="panel-foot start">
+        <button type="button" onClick={() => act.group()}>Group</button>
         <button type="button" onClick={() => act.duplicate()}><Icon name="copy" /> Duplicate</button>
         <button type="button" onClick={() => act.remove()}><Icon name="trash" /> Delete</button>
       </div>

@@ -1,5 +1,6 @@
 // A flow document as the canvas holds it, and back. What the canvas does not understand is kept as it was.
 import type { Edge, Node } from '@xyflow/react'
+import { type FrameNode, makeFrame, writeFrame } from './frames'
 import type { EdgeDoc, FlowDoc, NodeDoc, NodeType, Obj, Port, PortKind } from '../api/types'
 
 export interface CardData extends Record<string, unknown> {
@@ -16,7 +17,7 @@ export interface NoteData extends Record<string, unknown> {
 
 export type CardNode = Node<CardData, 'card' | 'pill'>
 export type NoteNode = Node<NoteData, 'note'>
-export type CanvasNode = CardNode | NoteNode
+export type CanvasNode = CardNode | NoteNode | FrameNode
 export type Wire = Edge<{ kind: PortKind }>
 export type Catalog = Readonly<Record<string, NodeType>>
 
@@ -34,8 +35,9 @@ export interface Graph {
   edges: Wire[]
 }
 
-export const isCard = (node: CanvasNode): node is CardNode => node.type !== 'note'
+export const isCard = (node: CanvasNode): node is CardNode => node.type === 'card' || node.type === 'pill'
 export const isNote = (node: CanvasNode): node is NoteNode => node.type === 'note'
+export const isFrame = (node: CanvasNode): node is FrameNode => node.type === 'frame'
 
 const number = (value: unknown): number | null => (typeof value === 'number' && Number.isFinite(value) ? value : null)
 
@@ -98,6 +100,9 @@ export function readFlow(doc: FlowDoc, catalog: Catalog): Graph & { meta: Meta; 
   })
   const notes = Array.isArray(doc.ui?.notes) ? (doc.ui.notes as Obj[]) : []
   notes.forEach((note, i) => nodes.push(makeNote(String(note.id ?? i + 1), note)))
+  const groups = Array.isArray(doc.ui?.groups) ? (doc.ui.groups as Obj[]) : []
+  // Frames come first: they lie behind what they hold.
+  nodes.unshift(...groups.map((group, i) => makeFrame(String(group.id ?? i + 1), group)))
   const types = new Map(docs.map((each) => [each.id, catalog[each.type]]))
   const seen = new Set<string>()
   const edges = wires.map((edge) => readEdge(edge, types)).filter((edge) => !seen.has(edge.id) && seen.add(edge.id))
@@ -142,8 +147,9 @@ export function writeFlow(graph: Graph, meta: Meta, catalog: Catalog): FlowDoc {
   const cards = graph.nodes.filter(isCard)
   const types = new Map(cards.map((node) => [node.id, catalog[node.data.type]]))
   const notes = graph.nodes.filter(isNote).map(writeNote)
-  const { notes: _notes, ...ui } = meta.ui ?? {}
-  const all = notes.length ? { ...ui, notes } : ui
+  const groups = graph.nodes.filter(isFrame).map(writeFrame)
+  const { notes: _notes, groups: _groups, ...ui } = meta.ui ?? {}
+  const all = { ...ui, ...(groups.length ? { groups } : {}), ...(notes.length ? { notes } : {}) }
   return {
     ...(meta.$schema ? { $schema: meta.$schema } : {}),
     format: meta.format ?? 'farthing.flow/1',

@@ -5,8 +5,9 @@ import type { FlowDoc, NodeType, Obj } from '../api/types'
 import { useCatalog } from './catalog'
 import { copyText, pasted, readPart } from './clipboard'
 import {
-  type CanvasNode, type Graph, type Meta, type Wire, ID_PATTERN, freshId, isCard, makeCard, makeNote, makeWire, readFlow, writeFlow,
+  type CanvasNode, type Graph, type Meta, type Wire, ID_PATTERN, freshId, isCard, isFrame, makeCard, makeNote, makeWire, readFlow, writeFlow,
 } from './document'
+import { around, carried, makeFrame, membersOf } from './frames'
 import { type History, empty, record, redo, undo } from './history'
 import { type Ends, fits, lookup } from './ports'
 import { useValidation } from './validation'
@@ -38,6 +39,8 @@ interface FlowState extends Snapshot, Source {
   said: string
   loaded: boolean
   wantsLayout: boolean
+  /** Counts layouts, so that the canvas shows what each one placed. */
+  laidOut: number
 
   open(doc: FlowDoc, source: Source, saved: boolean): void
   close(): void
@@ -53,6 +56,9 @@ interface FlowState extends Snapshot, Source {
   add(type: NodeType, position: { x: number; y: number }): string
   addNote(position: { x: number; y: number }): void
   setNote(id: string, text: string): void
+  /** Put a frame around the selected nodes. */
+  group(): void
+  setFrame(id: string, title: string): void
   setConfig(id: string, config: Obj, field: string): void
   rename(id: string, to: string): boolean
   setMeta(meta: Partial<Meta>): void
@@ -71,7 +77,7 @@ const snapshot = ({ nodes, edges, meta, rev }: Snapshot): Snapshot => ({ nodes, 
 const NEW: Meta = { name: 'Untitled flow', description: '' }
 const START = {
   nodes: [], edges: [], meta: NEW, rev: 0, path: null, hash: null, origin: '', history: empty<Snapshot>(), savedRev: 0, lastRev: 0,
-  gesture: null, said: '', loaded: false, wantsLayout: false,
+  gesture: null, said: '', loaded: false, wantsLayout: false, laidOut: 0,
 }
 
 /** Edges that a new one replaces: those at an input that takes only one. */
@@ -126,7 +132,8 @@ export const useFlow = create<FlowState>()((set, get) => ({
     const removed = changes.filter((c) => c.type === 'remove').map((c) => c.id)
     const { nodes, edges, gesture, change } = get()
     const moved = changes.some((c) => (c.type === 'position' && c.position) || (c.type === 'dimensions' && c.setAttributes && gesture))
-    const next = applyNodeChanges(changes, nodes)
+    const applied = applyNodeChanges(changes, nodes)
+    const next = moved ? carried((gesture?.nodes ?? nodes) as CanvasNode[], applied, new Set(changes.flatMap((c) => (c.type === 'position' ? [c.id] : [])))) : applied
     if (removed.length) {
       const gone = new Set(removed)
       return change('', `Deleted ${removed.length}`, { nodes: next, edges: edges.filter((e) => !gone.has(e.source) && !gone.has(e.target)) })
@@ -176,6 +183,16 @@ export const useFlow = create<FlowState>()((set, get) => ({
   setNote(id, text) {
     const nodes = get().nodes.map((n) => (n.id === id && n.type === 'note' ? { ...n, data: { ...n.data, text } } : n))
     get().change(`note:${id}`, 'Note changed', { nodes })
+  },
+  group() {
+    const { nodes, change } = get()
+    const box = around(nodes.filter((n) => n.selected && n.type !== 'frame'))
+    if (!box) return
+    const taken = new Set(nodes.filter(isFrame).map((n) => n.id.slice('group:'.length)))
+    change('', 'Grouped', { nodes: [{ ...makeFrame(freshId(taken, 'group'), { title: 'Group', ...box }), selected: true }, ...deselected(nodes)] })
+  },
+  setFrame(id, title) {
+    get().change(`group:${id}`, 'Group renamed', { nodes: get().nodes.map((n) => (n.id === id && isFrame(n) ? { ...n, data: { ...n.data, title } } : n)) })
   },
   setConfig(id, config, field) {
     const nodes = get().nodes.map((n) => (n.id === id && isCard(n) ? { ...n, data: { ...n.data, config } } : n))
@@ -228,9 +245,17 @@ export const useFlow = create<FlowState>()((set, get) => ({
     if (text) get().paste(text)
   },
   place(positions, first) {
-    const nodes = get().nodes.map((n) => (positions[n.id] ? { ...n, position: positions[n.id]! } : n))
+    const before = get().nodes
+    const placed = before.map((n) => (positions[n.id] ? { ...n, position: positions[n.id]! } : n))
+    // A frame goes where its nodes went.
+    const nodes = placed.map((n) => {
+      const inside = isFrame(n) ? new Set(membersOf(n, before).map((each) => each.id)) : null
+      const box = inside && around(placed.filter((each) => inside.has(each.id)))
+      return box ? { ...n, position: { x: box.x, y: box.y }, width: box.width, height: box.height } : n
+    })
     if (first) set({ nodes, wantsLayout: false }) // a flow without positions is laid out as it opens: no change of anybody's
     else get().change('', 'Tidied', { nodes })
+    set((s) => ({ laidOut: s.laidOut + 1 }))
   },
 }))
 
