@@ -33,7 +33,7 @@ class _Budget(DefaultGroup):
     ),
 )
 def command() -> None:
-    """Show how budgets stand, and raise one. Without an action, shows them."""
+    """Show how budgets stand, raise one or reset it. Without an action, shows them."""
 
 
 @command.command(

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from runtime.cli import options
+from runtime.cli.doctor_call import call_section
 from runtime.cli.doctor_database import database_section
 from runtime.cli.doctor_models import model_section, providers_section
 from runtime.cli.doctor_report import Problem, Section
@@ -31,16 +32,32 @@ EACH = {
 
 
 @click.command(
-    epilog=options.examples("farthing doctor", "farthing doctor --json", "farthing doctor --model openai")
+    epilog=options.examples(
+        "farthing doctor",
+        "farthing doctor --json",
+        "farthing doctor --model openai:gpt-4.1-mini --test-model",
+    )
 )
 @click.option("--model", metavar="PROVIDER:NAME", help="Ask about this model as `run --model` would.")
+@click.option("--test-model", "test", is_flag=True, help="Make one small call to it, which may cost money.")
+@click.option(
+    "--user",
+    "user_id",
+    default=options.LOCAL_USER,
+    metavar="ID",
+    show_default=True,
+    help="Whose budgets the test call counts in.",
+)
 @options.as_json
 @options.database
 @click.pass_context
-def command(ctx: click.Context, model: str | None, as_json: bool, db: Path | None) -> None:
+def command(
+    ctx: click.Context, model: str | None, test: bool, user_id: str, as_json: bool, db: Path | None
+) -> None:
     """Say what is configured and where it came from: models and keys, database, limits, versions.
 
-    Keys are never shown. Exit code 1 if there is a problem, not for mere notes.
+    Keys are never shown. No model is called but with --test-model: that call is held, priced and recorded
+    like any other, with the purpose `test`. Exit code 1 if there is a problem, not for mere notes.
     """
     problems: list[Problem] = []
     sections = [_versions()]
@@ -53,6 +70,8 @@ def command(ctx: click.Context, model: str | None, as_json: bool, db: Path | Non
             _settings_section(settings),
             database_section(settings, problems),
         ]
+        if test:
+            sections.append(call_section(settings, model, user_id, problems))
     problems.sort(key=lambda problem: problem.note)
     if as_json:
         result_json(

@@ -46,9 +46,13 @@ SECTIONS = (
         "Setting up",
         {
             "doctor": "Say what is configured, problems first.",
+            "key": "Store API keys of providers.",
             "nodes": "List the node types and their fields.",
+            "tools": "List the functions that flows may name as tools.",
             "schema": "Print the JSON Schema of a flow document.",
+            "eval": "Measure what memory finds on your own conversations.",
             "completion": "Print the completion script of a shell.",
+            "manual": "Print the manual page of all commands.",
         },
     ),
 )
