@@ -23,7 +23,7 @@ Purpose = Literal[
     "consolidation",
     "test",
 ]
-CostSource = Literal["provider", "settings", "genai-prices", "local", "script", "unknown"]
+CostSource = Literal["provider", "settings", "genai-prices", "local", "script", "estimate", "unknown"]
 
 
 class ToolCall(msgspec.Struct, frozen=True):

@@ -86,7 +86,8 @@ class Flight:
         """What a reply used: as reported, else by our own count, labelled so."""
         estimated = reply.usage is None
         usage = reply.usage if reply.usage is not None else self._count(reply)
-        return Spent(usage, settled_cost(usage, self.quote, reply.cost), estimated)
+        priced = settled_cost(usage, self.quote, reply.cost)
+        return Spent(usage, self._or_estimate(priced) if estimated else priced, estimated)
 
     def _count(self, reply: Reply) -> Usage:
         model, text = self.account.full_name, reply.text
@@ -103,7 +104,15 @@ class Flight:
         else:
             tokens = self.opened.admission.estimate.tokens
             usage = Usage(input=self.counted, output=max(0, tokens - self.counted))
-        return Spent(usage, cost_of(usage, self.quote), estimated=True)
+        return Spent(usage, self._or_estimate(cost_of(usage, self.quote)), estimated=True)
+
+    def _or_estimate(self, priced: Priced) -> Priced:
+        """Where nobody told what a call cost and no price is known, the cost at which it was admitted: the
+        dearest recent call of its model. Unknown would count as nothing against a limit in money."""
+        estimate = self.opened.admission.estimate.cost
+        if priced.cost is not None or estimate is None:
+            return priced
+        return Priced(estimate, "estimate", None)
 
     async def _close(self, reply: Reply | None, spent: Spent, error: CallError | None) -> None:
         partial_id = reply.request_id if reply is not None else None

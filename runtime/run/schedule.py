@@ -164,8 +164,11 @@ class Run:
         if directive is not None and isinstance(directive, Branch):
             port = directive.port
         self._say(
-            NodeFinished(at=self._now(), run_id=self.run_id, node_id=node.id, port=port, output=result.value)
-        )
+            NodeFinished(
+                at=self._now(), run_id=self.run_id, node_id=node.id, visit=self._visit_now(node), port=port,
+                output=result.value,
+            )
+        )  # fmt: skip
         if result.turn:
             tainted = node.index in self._tainted
             self.turns.append(Turn(node_id=node.id, messages=result.turn, tainted=tainted))
@@ -193,14 +196,18 @@ class Run:
     def _say_failed(self, node: PlanNode, error: CallError, port: str | None = None) -> None:
         self.journal.say(
             NodeFailedEvent(
-                at=self.clock.now(), run_id=self.run_id, node_id=node.id, error=error,
-                handled=port is not None, port=port,
+                at=self.clock.now(), run_id=self.run_id, node_id=node.id, visit=self._visit_now(node),
+                error=error, handled=port is not None, port=port,
             )
         )  # fmt: skip
 
     def _count_visit(self, node: PlanNode, visits: Counter[int]) -> int:
         visits[node.index] += 1
         return visits[node.index]
+
+    def _visit_now(self, node: PlanNode) -> int:
+        """Which visit of a node is under way, or has just ended."""
+        return 1 if self._visits is None else max(1, self._visits[node.index])
 
     # -- for the nodes' door
 

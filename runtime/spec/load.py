@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
@@ -13,6 +14,8 @@ from runtime.spec.document import FORMAT, FORMAT_VERSION, FlowSpec, LoadedFlow
 from runtime.spec.shape import shape_problems
 from runtime.spec.text import MAX_BYTES, bad_file, parse_json
 
+VERSION = re.compile("[1-9][0-9]{0,8}")
+"""The number of a format: versions begin at 1."""
 Migration = Callable[[dict[str, Any]], tuple[dict[str, Any], list[str]]]
 MIGRATIONS: dict[int, Migration] = {}
 """From version n to n + 1; a list of what changed goes to the person who opens the file."""
@@ -48,7 +51,7 @@ def _to_current(document: dict[str, Any], name: str) -> tuple[dict[str, Any], li
         )
     else:
         prefix, _, number = str(document["format"]).rpartition("/")
-        if prefix != "farthing.flow" or not number.isdecimal():
+        if prefix != "farthing.flow" or VERSION.fullmatch(number) is None:
             raise bad_file(
                 "flow.format",
                 f"$.format is {document['format']!r}, which is not a Farthing flow",
