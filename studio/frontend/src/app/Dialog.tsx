@@ -14,7 +14,12 @@ export function Dialog({ title, onClose, children, wide }: Props) {
   const id = useId()
   useEffect(() => {
     const dialog = box.current
-    if (dialog && !dialog.open) dialog.showModal()
+    if (dialog && !dialog.open) {
+      dialog.showModal()
+      // The browser would choose the first button, which closes. What can be filled in comes first, or what undoes nothing.
+      const first = dialog.querySelector<HTMLElement>('[data-first]') ?? dialog.querySelector<HTMLElement>('.dialog-body input, .dialog-body textarea, .dialog-body footer button')
+      first?.focus()
+    }
     return () => dialog?.close()
   }, [])
   return (

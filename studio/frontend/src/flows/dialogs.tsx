@@ -92,7 +92,7 @@ export function QuestionDialog() {
       {question.limits.length ? <><p>These limits hold:</p><ul>{question.limits.map((limit) => <li key={limit}>{limit}</li>)}</ul></>
         : <p className="wrongs warn">No limit holds. Attach a Budget to the agents, or set one in the settings.</p>}
       <p className="muted">You are asked once for each model in this browser.</p>
-      <footer><button type="button" onClick={close}>Not now</button><button type="button" className="primary" autoFocus onClick={go}>Run</button></footer>
+      <footer><button type="button" onClick={close}>Not now</button><button type="button" className="primary" data-first onClick={go}>Run</button></footer>
     </Dialog>
   )
 }

@@ -1,0 +1,1 @@
+"""Journeys through the studio in a real browser."""

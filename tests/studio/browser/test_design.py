@@ -1,0 +1,177 @@
+"""From an empty canvas to a flow that runs: with the mouse, and with the keyboard alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from playwright.sync_api import expect
+
+from tests.studio.browser.conftest import put, talk
+from tests.studio.browser.tab import Tab, middle
+from tests.studio.live import Live
+
+JOINED = {
+    ("input", "agent", "in"), ("agent", "output", "in"),
+    ("memory", "agent", "memory"), ("budget", "agent", "budget"),
+}  # fmt: skip
+
+
+def joined(document: dict[str, Any]) -> set[tuple[str, str, str]]:
+    return {(edge["source"], edge["target"], edge.get("target_port", "in")) for edge in document["edges"]}
+
+
+def saved(live: Live, name: str) -> Any:
+    return json.loads((live.flows / name).read_text())
+
+
+def test_design_by_mouse_from_empty_to_running(tab: Tab, live: Live) -> None:
+    page = tab.go("/new").page
+    expect(page.get_by_text("An empty flow.")).to_be_visible()
+    for kind in ("input", "agent", "memory", "budget", "output"):
+        page.get_by_test_id(f"palette-{kind}").click()
+        expect(tab.node(kind)).to_be_visible()
+    tab.top.get_by_role("button", name="Tidy").click()
+    page.locator(".react-flow__controls-fitview").click()
+    page.wait_for_timeout(300)  # the canvas settles
+    tab.wire("input", "out", "agent", "in")
+    tab.wire("memory", "memory", "agent", "memory")
+    tab.wire("budget", "budget", "agent", "budget")
+    tab.wire("agent", "out", "output", "in")
+    expect(page.locator(".react-flow__edge")).to_have_count(4)
+    tab.node("budget").click()
+    tab.field("metric").select_option(label="Spend")
+    tab.field("limit").fill("0.50")
+    tab.node("agent").click()
+    tab.field("instructions").fill("Greet whoever comes.")
+    expect(tab.top.locator(".saved-state")).to_have_text("not saved")
+    page.keyboard.press("Control+s")
+    tab.dialog.get_by_label("File").fill("by-mouse.json")
+    tab.dialog.get_by_role("button", name="Save").click()
+    expect(tab.top.locator(".saved-state")).to_have_text("by-mouse.json")
+    assert joined(saved(live, "by-mouse.json")) == JOINED
+    tab.run("Hello, I am Ada.")
+    expect(tab.log.locator(".turn-foot")).to_contain_text("tokens")
+    expect(tab.node("agent")).to_have_attribute("data-state", "done")
+
+
+def test_design_by_keyboard_alone(tab: Tab, live: Live) -> None:
+    page = tab.go("/new").page
+    keys = page.keyboard
+    expect(page.get_by_text("An empty flow.")).to_be_visible()
+    for kind in ("Input", "Memory", "Budget", "Output", "Agent"):
+        keys.press("/")
+        expect(page.get_by_role("combobox", name="Search nodes")).to_be_focused()
+        keys.type(kind)
+        keys.press("Enter")
+        expect(tab.node(kind.lower())).to_be_visible()
+    for label, other in (
+        ("Into in", "input"),
+        ("Into memory", "memory"),
+        ("Into budget", "budget"),
+        ("From out", "output"),
+    ):
+        tab.tab_to(tab.inspector.get_by_role("combobox", name=f"{label}: connect"))
+        keys.type(other)
+        keys.press("Enter")
+        expect(
+            tab.inspector.locator(".port-line", has_text=label).get_by_role("button", name=other, exact=True)
+        ).to_be_visible()
+    tab.tab_to(
+        tab.inspector.locator(".port-line", has_text="Into budget").get_by_role(
+            "button", name="budget", exact=True
+        )
+    )
+    keys.press("Enter")
+    expect(tab.inspector.get_by_role("heading", name="Budget")).to_be_visible()
+    tab.tab_to(tab.field("limit"))
+    keys.type("5000")
+    keys.press("Control+s")
+    expect(tab.dialog.get_by_label("File")).to_be_focused()
+    keys.press("Control+a")
+    keys.type("by-keyboard")
+    keys.press("Enter")
+    expect(tab.top.locator(".saved-state")).to_have_text("by-keyboard.json")
+    assert joined(saved(live, "by-keyboard.json")) == JOINED
+    tab.tab_to(tab.composer)
+    keys.type("Hello")
+    keys.press("Control+Enter")
+    expect(tab.log.locator(".turn-foot")).to_contain_text("tokens")
+    tab.tab_to(page.get_by_role("tab", name="Chat"))
+    keys.press("ArrowRight")
+    expect(page.get_by_role("treegrid", name="Timeline").get_by_role("row").nth(1)).to_be_visible()
+
+
+def test_design_offers_what_fits_where_an_edge_is_dropped(tab: Tab, live: Live) -> None:
+    page = tab.flow(put(live, talk("dropped"))).page
+    start = middle(tab.port("helper", "out"))
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(start[0] + 40, start[1] + 40, steps=3)
+    expect(tab.port("helper", "budget")).to_have_class(re.compile("fit-no"))
+    expect(tab.port("answer", "in")).to_have_class(re.compile("fit-yes"))
+    pane = page.locator(".canvas").bounding_box()
+    assert pane is not None
+    page.mouse.move(pane["x"] + pane["width"] / 2, pane["y"] + 30, steps=3)
+    page.mouse.up()
+    offered = page.get_by_role("listbox", name="Nodes").get_by_role("option")
+    names = offered.locator("strong").all_inner_texts()
+    assert "Template" in names and not {"Memory", "Budget", "Input", "Tool"} & set(names)
+    page.keyboard.type("Template")
+    page.keyboard.press("Enter")
+    expect(tab.node("template")).to_be_visible()
+    expect(page.locator(".react-flow__edge")).to_have_count(5)
+
+
+def test_design_undo_is_one_step_a_gesture(tab: Tab, live: Live) -> None:
+    page = tab.flow(put(live, talk("undone"))).page
+    where = tab.page.locator(".react-flow__node", has=tab.node("answer"))
+    before = where.get_attribute("style")
+    x, y = middle(tab.node("answer").locator(".card-head"))
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for step in range(1, 9):
+        page.mouse.move(x + 10 * step, y + 5 * step)
+    page.mouse.up()
+    moved = where.get_attribute("style")
+    assert moved != before
+    page.keyboard.press("Control+z")
+    expect(tab.top.locator(".saved-state")).to_have_text("undone.json")
+    page.keyboard.press("Control+y")
+    expect(tab.top.locator(".saved-state")).to_have_text("unsaved changes")
+
+
+def test_design_problem_leads_to_its_field(tab: Tab, live: Live) -> None:
+    page = tab.flow(put(live, talk("wrong", limit="plenty"))).page
+    expect(tab.node("purse").get_by_role("img", name=re.compile("errors"))).to_be_visible()
+    page.get_by_role("tab", name="Problems").click()
+    page.get_by_role("tabpanel").get_by_role("button").first.click()
+    expect(tab.field("limit")).to_be_focused()
+    expect(tab.inspector.locator('[data-field="limit"] .wrongs')).not_to_be_empty()
+    tab.run()
+    expect(page.get_by_role("alert").filter(has_text="problems")).to_be_visible()
+    tab.field("limit").fill("0.25")
+    expect(tab.node("purse").get_by_role("img", name=re.compile("errors"))).to_have_count(0)
+
+
+def test_design_copy_and_paste_through_the_clipboard(tab: Tab, live: Live) -> None:
+    page = tab.flow(put(live, talk("copied"))).page
+    tab.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    expect(tab.node("helper")).to_be_visible()
+    page.locator(".react-flow__pane").click(position={"x": 8, "y": 8})
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Control+c")
+    text = page.evaluate("navigator.clipboard.readText()")
+    assert {each["id"] for each in json.loads(text)["nodes"]} == {
+        "question",
+        "helper",
+        "notes",
+        "purse",
+        "answer",
+    }
+    page.keyboard.press("Control+v")
+    expect(page.locator(".react-flow__edge")).to_have_count(8)
+    expect(page.locator(".react-flow__node")).to_have_count(10)
+    page.keyboard.press("Delete")
+    expect(page.locator(".react-flow__node")).to_have_count(5)
