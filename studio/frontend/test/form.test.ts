@@ -51,6 +51,10 @@ describe('shapes of a schema', () => {
   test.each([['max_output_tokens', 'tokens'], ['timeout_s', 'seconds'], ['threshold_pct', '%'], ['half_life_days', 'days'], ['is', ''], ['tokens', 'tokens'], ['class', '']])('the unit of %s is %j', (name, unit) => expect(unitOf(name)).toBe(unit))
 })
 
+test('a unit that stands beside a field is not in its name', () => {
+  expect([shapeOf({ type: 'number' }, ROOT, 'timeout_s').title, shapeOf({ type: 'integer' }, ROOT, 'max_output_tokens').title]).toEqual(['Timeout', 'Max output tokens'])
+})
+
 describe('values', () => {
   test('a field with its default again is left out of the document', () => {
     expect(withField({ steps: 3, on: true }, 'steps', 10, shape('steps'), false)).toEqual({ on: true })
@@ -112,6 +116,7 @@ describe('problems', () => {
 
   test('are said as sentences, without the path that is shown beside them', () => {
     expect(problemText({ message: '$.nodes[1].config: give either', remedy: 'Change it', path: '$.nodes[1].config' })).toBe('Give either. Change it.')
+    expect(problemText({ message: '$.nodes[9].config.branches[0].name is missing', remedy: null, path: '$.nodes[9].config.branches[0].name' })).toBe('Name is missing.')
     expect(problemText({ message: 'Done!', remedy: null, path: null })).toBe('Done!')
   })
 

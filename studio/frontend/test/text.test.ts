@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { routeOf } from '../src/app/router'
 import { command } from '../src/flows/command'
 import { suggestedPath } from '../src/flows/files'
-import { linked, sameJson, sentence, shellQuote, shortName, words } from '../src/lib/text'
+import { linked, sameJson, sentence, shellQuote, shortName, singular, words } from '../src/lib/text'
 import { duration, resets } from '../src/lib/time'
 import { search } from '../src/palette/search'
 import { TYPES } from './sample'
@@ -38,6 +38,7 @@ describe('words', () => {
 })
 
 describe('names and sentences', () => {
+  test.each([['branches', 'branch'], ['tools', 'tool'], ['entries', 'entry'], ['boxes', 'box'], ['access', 'access'], ['blocks', 'block'], ['names', 'name']])('one of %s is a %s', (many, one) => expect(singular(many)).toBe(one))
   test.each([['01a22a66-b36b-7767-9bad-c17ea0864bf0', '01a22a66…4bf0'], ['anna', 'anna'], ['', '']])('a session called %j shows as %j', (name, shown) => expect(shortName(name)).toBe(shown))
   test.each([['give one', 'Give one.'], ['Done!', 'Done!'], ['', ''], [null, ''], ['完成。', '完成。']])('%j is said %j', (text, said) => expect(sentence(text)).toBe(said))
 })

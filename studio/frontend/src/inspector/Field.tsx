@@ -77,7 +77,7 @@ export function Field({ member, object, path, onChange }: Props) {
   )
   const head = (
     <>
-      <span className="field-name">{shape.title}{required ? <span className="must"> required</span> : null}</span>
+      <span className="field-name">{shape.title}{required && !member.unmarked ? <span className="must"> required</span> : null}</span>
       {shape.unit && shape.kind !== 'number' && shape.kind !== 'amount' ? <span className="unit">{shape.unit}</span> : null}
     </>
   )

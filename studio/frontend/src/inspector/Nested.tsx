@@ -2,6 +2,7 @@
 import { useContext } from 'react'
 import type { Obj } from '../api/types'
 import { Icon } from '../app/icons'
+import { singular } from '../lib/text'
 import { isAbout } from '../state/validation'
 import { Form } from './context'
 import { Field, type InputProps } from './Field'
@@ -73,8 +74,8 @@ export function ListField({ shape, value, path, onChange, label }: InputProps) {
   return (
     <div className="nested list">
       {items.map((each, i) => {
-        const name = `${label} ${i + 1}`
-        const member: Member = { name: 'item', required: true, shape: { ...item, title: item.kind === 'object' ? name : `${i + 1}` } }
+        const name = `${singular(label)} ${i + 1}`
+        const member: Member = { name: 'item', required: true, unmarked: true, shape: { ...item, title: item.kind === 'object' ? name : `${i + 1}` } }
         return (
           <div key={i} className="item">
             <Field member={member} object={{ item: each }} path={`${path}.${i}`} onChange={(next) => set(i, next.item)} />
@@ -86,7 +87,7 @@ export function ListField({ shape, value, path, onChange, label }: InputProps) {
           </div>
         )
       })}
-      <button type="button" className="small" disabled={full} onClick={() => onChange([...items, blank(item, root)])}><Icon name="plus" /> Add {label.toLowerCase().replace(/s$/, '')}</button>
+      <button type="button" className="small" disabled={full} onClick={() => onChange([...items, blank(item, root)])}><Icon name="plus" /> Add {singular(label.toLowerCase())}</button>
     </div>
   )
 }

@@ -88,7 +88,7 @@ export function EnumField(props: InputProps) {
   const at = shape.options.findIndex((option) => option === value)
   return (
     <select {...aria(props)} value={at} onChange={(e) => onChange(Number(e.target.value) < 0 ? null : shape.options[Number(e.target.value)])}>
-      {(shape.nullable || at < 0) && <option value={-1}>{shape.nullable ? 'none' : 'choose…'}</option>}
+      {(shape.nullable || at < 0) && <option value={-1}>{shape.nullable ? 'not set' : 'choose…'}</option>}
       {shape.options.map((option, i) => <option key={i} value={i}>{typeof option === 'string' ? words(option) : shortJson(option)}</option>)}
     </select>
   )
@@ -111,7 +111,7 @@ export function SetField(props: InputProps) {
 
 /** For what no schema describes further: JSON, handed on whenever it can be read. */
 export function JsonField(props: InputProps) {
-  const outside = JSON.stringify(props.value ?? null, null, 2)
+  const outside = props.value === undefined ? '' : JSON.stringify(props.value, null, 2)
   const [text, setText] = useState(outside)
   const [wrong, setWrong] = useState<string | null>(null)
   const last = useRef(outside)
@@ -121,9 +121,10 @@ export function JsonField(props: InputProps) {
   }, [outside])
   const change = (next: string) => {
     setText(next)
-    if (next.trim() === '' && props.shape.nullable) {
+    if (next.trim() === '') {
       setWrong(null)
-      return props.onChange(null)
+      last.current = ''
+      return props.onChange(props.shape.nullable ? null : undefined)
     }
     try {
       const value: unknown = JSON.parse(next)

@@ -32,6 +32,8 @@ export interface Member {
   name: string
   shape: Shape
   required: boolean
+  /** Not said to be required: an item of a list is there or not. */
+  unmarked?: boolean
 }
 
 export function resolve(schema: Schema, root: Schema): Schema {
@@ -63,7 +65,7 @@ export function describe(raw: Schema, root: Schema, name = ''): Shape {
   const { anyOf: _a, oneOf: _o, ...outer } = schema
   const core: Schema = rest.length === 1 ? { ...rest[0], ...outer, ...(rest[0]!.properties ? { description: outer.description ?? rest[0]!.description } : {}) } : schema
   const shape: Shape = {
-    kind: 'json', schema: core, nullable: nullable || anything(core), title: words(name || schema.title || ''), help: clean(schema.description ?? core.description),
+    kind: 'json', schema: core, nullable: nullable || anything(core), title: words(name ? withoutUnit(name) : schema.title || ''), help: clean(schema.description ?? core.description),
     hasDefault: 'default' in schema, fallback: schema.default, unit: schema['x-unit'] ?? unitOf(name), options: [], tagName: '', variants: [],
   }
   if (rest.length > 1) return union(shape, rest, schema, root)
@@ -122,6 +124,9 @@ const UNITS: [RegExp, string][] = [
 export function unitOf(name: string): string {
   return UNITS.find(([pattern]) => pattern.test(name))?.[1] ?? ''
 }
+
+/** `timeout_s` is a time-out beside which "seconds" stands. */
+const withoutUnit = (name: string) => name.replace(/_(s|ms|pct|days|usd)$/, '')
 
 export function members(schema: Schema, root: Schema, without = ''): Member[] {
   const required = new Set(schema.required ?? [])

@@ -31,6 +31,12 @@ export function plural(n: number, word: string): string {
   return `${n.toLocaleString('en-US')} ${word}${n === 1 ? '' : 's'}`
 }
 
+/** `branches` → `branch`: good enough for names of fields. */
+export function singular(word: string): string {
+  if (/ies$/.test(word)) return word.replace(/ies$/, 'y')
+  return /(ch|sh|ss|x)es$/.test(word) ? word.slice(0, -2) : word.replace(/([^s])s$/, '$1')
+}
+
 /** `max_iterations` → `Max iterations` */
 export function words(name: string): string {
   const text = name.replace(/[_-]+/g, ' ').replace(/([a-z])([A-Z])/g, '$1 $2').trim().toLowerCase()

@@ -1,7 +1,7 @@
 // What the server's one validator says of the open flow: problems, cards and ports, needs, the form of its input.
 import { create } from 'zustand'
 import { api } from '../api/client'
-import { sameJson, sentence } from '../lib/text'
+import { sameJson, sentence, words } from '../lib/text'
 import type { FlowDoc, Problem, Validation } from '../api/types'
 
 interface ValidationState extends Validation {
@@ -57,7 +57,10 @@ export const useValidation = create<ValidationState>()((set) => ({
 export const problemsOf = (id: string) => (s: ValidationState) => s.byNode[id] ?? NO_PROBLEMS
 /** What a problem says, without the path that the page shows as a place. */
 export function problemText(problem: Pick<Problem, 'message' | 'remedy' | 'path'>): string {
-  const bare = problem.path && problem.message.startsWith(`${problem.path}: `) ? problem.message.slice(problem.path.length + 2) : problem.message
+  const { path, message } = problem
+  const rest = path && message.startsWith(path) ? message.slice(path.length) : null
+  // "$.nodes[9].config.limit is missing" is said as "Limit is missing".
+  const bare = rest?.startsWith(': ') ? rest.slice(2) : rest?.startsWith(' ') ? `${words(/([\w-]+)(?:\[\d+\])*$/.exec(path!)?.[1] ?? '')}${rest}` : message
   return `${sentence(bare)} ${sentence(problem.remedy)}`.trim()
 }
 
