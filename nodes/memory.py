@@ -63,6 +63,43 @@ class MaxItems(Config):
     """So many past exchanges are sent at most. Absent: as many as are recalled and fit."""
 
 
+class Compaction(Config):
+    """Old turns of a session are replaced by summaries in the background, once prompts get full. For agents
+    whose `context` is `full` or `buffer` and whose model's window is known."""
+
+    enabled: bool = False
+    """Whether that is done."""
+    compaction_threshold: float = Field(default=0.85, ge=0.5, le=1)
+    """Share of the window from which on a rising trend asks for it."""
+    critical_threshold: float = Field(default=0.95, ge=0.5, le=1)
+    """Share of the window from which on the longer time budget holds."""
+    target_utilization: float = Field(default=0.70, ge=0.3, le=0.95)
+    """Share of the window to come down to."""
+    cooldown_turns: int = Field(default=3, ge=1, le=1000)
+    """Turns from one time to the next."""
+    max_duration_ms: int = Field(default=15_000, ge=100, le=120_000)
+    """Milliseconds that it may take."""
+    critical_max_duration_ms: int = Field(default=45_000, ge=500, le=180_000)
+    """Milliseconds that it may take when prompts are critically full, or when a person asked."""
+    min_turns_to_summarize: int = Field(default=5, ge=2, le=1000)
+    """Fewer old turns are left alone."""
+    max_turns_per_summary: int = Field(default=8, ge=2, le=1000)
+    """Turns of one summary."""
+    compaction_recency_window: int = Field(default=4, ge=2, le=50)
+    """Newest turns that are never touched."""
+    trend_window: int = Field(default=10, ge=3, le=50)
+    """Turns that a trend looks back."""
+
+
+class Extraction(Config):
+    """After each turn, in the background, a model lists what the turn tells about the user."""
+
+    enabled: bool = False
+    """Whether that is done."""
+    max_facts: int = Field(default=5, ge=1, le=50)
+    """Facts of one turn at most."""
+
+
 class Supporting(Config):
     """What supporting context may take of a model's window, where that is known."""
 
@@ -106,6 +143,10 @@ class MemoryConfig(Config):
     newest message; 0: none. They share the injection limits with the facts. Scope `user` only."""
     priming: Priming = Priming()
     """What of the user's earlier sessions comes along into a new one."""
+    compaction: Compaction = Compaction()
+    """Old turns replaced by summaries in the background."""
+    extraction: Extraction = Extraction()
+    """Facts found in each turn in the background."""
     tools: tuple[Literal["read", "write", "forget"], ...] = ("read", "write")
     """What the model may do to facts on its own."""
     write: WriteGate = WriteGate()

@@ -11,6 +11,7 @@ from runtime.facts import MODEL_KINDS, Fact, FactWrite, Kind, Origin, Shelf, Wri
 from runtime.journal import Journal
 from runtime.memory.candidates import Candidate
 from runtime.memory.estimate import Estimator
+from runtime.memory.monitor import Reading
 from runtime.memory_service import memory_tools
 from runtime.memory_service.gate import Refusal, Refused, Statement, normal, refused, with_end
 from runtime.memory_service.indexes import Indexes
@@ -44,6 +45,8 @@ class MemoryService:
     ) -> None:
         self.config, self.shelf, self.journal, self.others = config, shelf, journal, others
         self.usage = usage
+        self.reading: Reading | None = None
+        """How full the last prompt was, where the model's window is known."""
         self.tainted = False
         self.used: set[str] = set()
         """Keys of facts that were sent to the model or read by it; each counts once a run."""
@@ -100,18 +103,19 @@ class MemoryService:
         """Write for the model. Raises Refusal, with its event, where the gate says no."""
         return await self.state(Statement(key, value, kind, ttl_s), where, confidence=confidence)
 
-    async def state(self, said: Statement, where: Where, *, confidence: float = 1.0) -> Written:
+    async def state(
+        self, said: Statement, where: Where, *, confidence: float = 1.0, origin: Origin | None = None
+    ) -> Written:
         """Write a statement for the model; one that will not hold for long gets an end. What said the same of
         the same subject is retired. Raises Refusal, with its event, where the gate says no."""
         said = said._replace(subject=normal(said.subject), attribute=normal(said.attribute))
         await self._gate(said, where)
         said, now = with_end(self.config.write, said), self.journal.clock.now()
-        origin: Origin = "tainted" if self.tainted else "model"
         write = FactWrite(
             key=said.key,
             value=said.value,
             kind=said.kind,
-            origin=origin,
+            origin=origin or ("tainted" if self.tainted else "model"),
             confidence=confidence,
             valid_from=now,
             valid_to=None if said.ttl_s is None else now + timedelta(seconds=said.ttl_s),

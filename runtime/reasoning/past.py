@@ -12,6 +12,7 @@ from runtime.events import CallError, ContextItem, PolicyFailed
 from runtime.memory.fence import escape
 from runtime.memory.history import tail, units
 from runtime.memory.policies import Buffer, Recall, Summary
+from runtime.memory_service.compacted import Compacted, compacted, key_of
 from runtime.messages import Message, Request
 
 if TYPE_CHECKING:
@@ -65,8 +66,19 @@ async def _by_policy(thinking: Thinking, history: list[Message]) -> Past:
         return await _summarised(thinking, context, history)
     if context.mode == "recall":
         return _recalled(thinking, context, history)
-    keep = context.keep if context.mode == "buffer" else len(history)
-    return Past(_messages(Buffer(keep).window(history).messages))
+    kept = await _compacted(thinking)
+    later = history[kept.upto :]
+    keep = context.keep if context.mode == "buffer" else len(later)
+    messages = _messages(Buffer(keep).window(later).messages)
+    return Past(messages, kept.text, first=kept.upto)
+
+
+async def _compacted(thinking: Thinking) -> Compacted:
+    """The summaries that stand for old turns, where the Memory's compaction is on."""
+    memory, keeper = thinking.desk.memory, thinking.desk.internal
+    if memory is None or not memory.config.compaction.enabled:
+        return Compacted()
+    return compacted(await keeper.read(key_of(thinking.desk.account.node_id, keeper.session_uid)))
 
 
 def _messages(parts: Any) -> tuple[Message, ...]:

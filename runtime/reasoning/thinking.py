@@ -11,6 +11,7 @@ from runtime.calls import Answered, Asked
 from runtime.errors import BoundReached, ModelFailure
 from runtime.events import AgentError, AgentRequest, AgentWarning, ContextAssembled, Event
 from runtime.memory.layout import window_budget
+from runtime.memory.monitor import Reading
 from runtime.memory_service import NOTHING, ForContext, Where
 from runtime.messages import Message, Purpose, Request, ToolCall, ToolSpec
 from runtime.reasoning.bounds import too_large, within
@@ -209,6 +210,9 @@ class Thinking:
             error = too_large(bill, limit, bounded.tokens, window)
             error.node_id, error.run_id = account.node_id, account.run_id
             raise error
+        if self.desk.memory is not None:
+            tokens = bounded.tokens
+            self.desk.memory.reading = Reading(tokens, limit, tokens / limit * 100)
         return bounded.parts
 
     def _measure(self, call: Call, parts: Parts) -> int:

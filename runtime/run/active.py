@@ -87,13 +87,25 @@ class ActiveRun:
         except FarthingError as failure:
             state, error = "failed", failure
         outcome, _ = await to_the_end(self._finish(claimed, run, state, error))
+        if run is not None and state == "completed":
+            self._maintain(run)
         return outcome
+
+    def _maintain(self, run: Run) -> None:
+        """Begin in the background what this turn calls for: extraction, compaction."""
+        if not any(m.config.compaction.enabled or m.config.extraction.enabled for _, m in run.memories):
+            return
+        from runtime.run.maintaining import jobs_of, maintain
+
+        work = maintain(self.prepared, self._services, jobs_of(run))
+        self._services.maintenance.begin(self.prepared.session, work)
 
     async def _claim(self) -> Claimed:
         """Begin the run in the store, once its flow may do what it needs. Whoever waits for `claimed` is told
         an error too."""
         try:
             await check_trust(self.prepared, self._services)
+            await self._services.maintenance.settled(self.prepared.session)
             claimed = await self._claim_now()
         except BaseException as error:
             self.claimed.set_exception(error)
@@ -136,7 +148,8 @@ class ActiveRun:
         for node in prepared.plan.reasoners if not claimed.session_new else ():
             context = getattr(node.config, "context", None)
             if context is not None and context.mode != "none":
-                last = context.keep if context.mode == "buffer" else None
+                whole = context.mode != "buffer" or (node.memory and node.memory.config.compaction.enabled)
+                last = None if whole else context.keep
                 histories[node.id] = await services.record.history(claimed.session_uid, node.id, last=last)
         return Run(
             prepared.plan,

@@ -149,7 +149,7 @@ class Context:
                 usage=self._usage(),
             )
             self._memory.tainted = run.comes_tainted(self.node)
-            run.memories.append(self._memory)
+            run.memories.append((self.node, self._memory))
         return self._memory
 
     def _other_sessions(self, binding: MemoryBinding) -> OtherSessions | None:

@@ -60,7 +60,7 @@ class Run:
         self.on_delta, self.real_tools = on_delta, real_tools
         self.outputs: dict[str, Any] = {}
         self.turns: list[Turn] = []
-        self.memories: list[MemoryService] = []
+        self.memories: list[tuple[PlanNode, MemoryService]] = []
         self.failure: FarthingError | None = None
         self._board = CyclicBoard(plan) if plan.has_cycles else Board(plan)
         self._visits: Counter[int] | None = Counter() if plan.has_cycles else None
@@ -237,7 +237,7 @@ class Run:
 
     def accesses(self, at: datetime) -> tuple[Access, ...]:
         """The facts that this run's models were sent or read; each counts once a run."""
-        used = {(memory.shelf, key) for memory in self.memories for key in memory.used}
+        used = {(memory.shelf, key) for _, memory in self.memories for key in memory.used}
         return tuple(Access(shelf, key, 1, at) for shelf, key in sorted(used))
 
     def take_step(self, node_id: str) -> None:

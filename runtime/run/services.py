@@ -14,6 +14,7 @@ from runtime.messages import LanguageModel, TokenCounter
 from runtime.providers import ModelName, Provider
 from runtime.record import Record
 from runtime.registry import Registry, installed
+from runtime.run.maintenance import Maintenance
 from runtime.secrets.redact import Redactor
 from runtime.settings import Settings
 
@@ -59,6 +60,7 @@ class Services:
         self.record, self.settings, self.clock = record, settings, clock
         self.registry = registry or installed()
         self.indexes = Indexes()
+        self.maintenance = Maintenance()
         self.clients = clients or Clients(clock)
         secrets = settings.secrets_values()
         self.redactor = Redactor(secrets) if secrets else None
@@ -74,7 +76,8 @@ class Services:
         return self._tools
 
     async def close(self) -> None:
-        """Let go of model connections and the store."""
+        """Let maintenance end, then let go of model connections and the store."""
+        await self.maintenance.idle()
         await self.clients.close()
         await self.record.close()
 

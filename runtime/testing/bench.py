@@ -141,6 +141,7 @@ class Bench:
             real_tools=real_tools,
         )
         outcome = await execute(request, services, entries.append, _unheard if streamed else None)
+        await services.maintenance.idle()
         requests = tuple(chosen.requests) if isinstance(chosen, ScriptedModel) else ()
         ordered = sorted(entries, key=lambda entry: entry.seq)
         return Ran(outcome, tuple(entry.event for entry in ordered), requests)

@@ -1,0 +1,164 @@
+"""A maintenance run: extraction from a turn and compaction of a session's history, on the agents' behalf.
+
+Its calls are charged to the budgets that govern the agent, run budgets excepted, and to the user's own; its
+events stand in the session `@maintenance` of that flow and user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from runtime.calls import Account, to_the_end
+from runtime.errors import FarthingError
+from runtime.events import CallError, Event, RunFinished, RunStarted
+from runtime.facts import Shelf
+from runtime.journal import Journal
+from runtime.memory.monitor import Reading
+from runtime.memory_service import MemoryService
+from runtime.plan import PlanNode
+from runtime.record import RunEnd, RunStart, RunTotals, Turn
+from runtime.run.compacting import Compacting
+from runtime.run.extraction import extract
+from runtime.run.prepare import Prepared
+from runtime.run.services import Services
+
+if TYPE_CHECKING:
+    from runtime.run.schedule import Run
+
+SESSION = "@maintenance"
+
+
+class Job(NamedTuple):
+    """What there is to do for one agent. `reading`: how full its last prompt was. `turn`: the turn that just
+    ended. `by_hand`: a person asked, so that all old turns are summed up whatever the monitor says."""
+
+    node: PlanNode
+    shelf: Shelf
+    session_uid: str
+    reading: Reading | None = None
+    turn: Turn | None = None
+    by_hand: bool = False
+
+
+def jobs_of(run: Run) -> list[Job]:
+    """What the turn of a completed run calls for."""
+    turns = {turn.node_id: turn for turn in run.turns}
+    return [
+        Job(node, memory.shelf, run.session_uid, memory.reading, turns.get(node.id))
+        for node, memory in run.memories
+        if node.id in run.assignments
+    ]
+
+
+async def maintain(prepared: Prepared, services: Services, jobs: Sequence[Job]) -> list[Compacting]:
+    """Do what is due; no run is begun where nothing is. What came of each compaction."""
+    works = [Compacting(services, job.node, job.shelf, job.session_uid) for job in jobs]
+    due: list[tuple[Job, Compacting]] = []
+    for job, work in zip(jobs, works, strict=True):
+        if await work.wanted(job.reading, by_hand=job.by_hand) or _extracts(job):
+            due.append((job, work))
+    if due:
+        await _Run(prepared, services).carry_out(due)
+    return works
+
+
+def _extracts(job: Job) -> bool:
+    memory = job.node.memory
+    return job.turn is not None and memory is not None and bool(memory.config.extraction.enabled)
+
+
+class _Run:
+    """One run of kind `maintenance`."""
+
+    def __init__(self, prepared: Prepared, services: Services) -> None:
+        self.prepared, self.services = prepared, services
+        self.run_id = services.clock.new_id()
+        self.journal = Journal(services.record, self.run_id, services.clock)
+        self._began = services.clock.monotonic()
+
+    async def carry_out(self, due: Sequence[tuple[Job, Compacting]]) -> None:
+        """Claim, work, finish: what was claimed is always finished."""
+        await to_the_end(self._claim())
+        state, error = "cancelled", None
+        try:
+            for job, work in due:
+                await self._one(job, work)
+            state = "completed"
+        except FarthingError as failure:
+            state, error = "failed", failure
+        finally:
+            await to_the_end(self._finish(state, error))
+
+    async def _one(self, job: Job, work: Compacting) -> None:
+        account = self._account(job.node)
+        if _extracts(job) and job.turn is not None and job.node.memory is not None:
+            memory = MemoryService(job.node.memory.config, job.shelf, self.journal)
+            await extract(self.services, account, memory, job.turn)
+        if work.due:
+            await work.carry_out(account)
+
+    def _account(self, node: PlanNode) -> Account:
+        given = self.prepared.assignments[node.id][0]
+        return Account(
+            journal=self.journal,
+            run_id=self.run_id,
+            node_id=node.id,
+            path=f"{node.id}/maintenance",
+            rules=tuple(rule for rule in given.rules if rule.period != "run"),
+            provider=given.provider,
+            model=given.model,
+            client=given.client,
+        )
+
+    async def _claim(self) -> None:
+        prepared, now = self.prepared, self.services.clock.now()
+        plan, path = prepared.plan, prepared.request.flow_path
+        begin = RunStart(
+            run_id=self.run_id,
+            session=prepared.session._replace(name=SESSION),
+            flow_name=plan.name,
+            flow_hash=plan.hash,
+            flow=plan.raw,
+            flow_path=None if path is None else str(path.resolve()),
+            kind="maintenance",
+            model=prepared.model,
+            at=now,
+        )
+        said = RunStarted(
+            at=now,
+            run_id=self.run_id,
+            flow_id=plan.flow_id,
+            flow_name=plan.name,
+            flow_hash=plan.hash,
+            kind="maintenance",
+            model=prepared.model,
+            rehearsal=prepared.rehearsal,
+        )
+        await self.services.record.claim(begin, [said])
+
+    async def _finish(self, state: str, failure: FarthingError | None) -> None:
+        now = self.services.clock.now()
+        error = None
+        if failure is not None:
+            error = CallError(code=failure.code, message=failure.message, remedy=failure.remedy)
+
+        def said(found: RunTotals) -> list[Event]:
+            return [
+                RunFinished(
+                    at=now,
+                    run_id=self.run_id,
+                    state=state,
+                    usage=found.usage,
+                    cost=found.cost,
+                    unknown_cost=found.unknown,
+                    error=error,
+                    ms=round((self.services.clock.monotonic() - self._began) * 1000),
+                )
+            ]
+
+        told: dict[str, Any] | None = None if error is None else msgspec.to_builtins(error)
+        end = RunEnd(run_id=self.run_id, state=state, error=told, at=now)  # type: ignore[arg-type]
+        await self.journal.finish(end, said)

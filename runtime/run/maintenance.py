@@ -1,0 +1,50 @@
+"""Maintenance beside the runs: one at a time for each session, awaited before its next prompt."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+from runtime.record import SessionKey
+
+
+class Maintenance:
+    """The maintenance under way in this process."""
+
+    def __init__(self) -> None:
+        self._under_way: dict[SessionKey, asyncio.Task[Any]] = {}
+
+    def begin(self, session: SessionKey, work: Coroutine[Any, Any, Any]) -> None:
+        """Begin in the background what a turn of this session calls for; nothing where some is under way."""
+        if session in self._under_way:
+            work.close()
+            return
+        task = asyncio.create_task(work)
+        self._under_way[session] = task
+        task.add_done_callback(lambda done: self._ended(session, done))
+
+    async def settled(self, session: SessionKey) -> None:
+        """Wait until no maintenance of this session is under way."""
+        task = self._under_way.get(session)
+        if task is not None:
+            await asyncio.wait([task])
+
+    async def idle(self) -> None:
+        """Wait until none is under way. Where that is cancelled, it is too."""
+        tasks = list(self._under_way.values())
+        if not tasks:
+            return
+        try:
+            await asyncio.wait(tasks)
+        except asyncio.CancelledError:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            raise
+
+    def _ended(self, session: SessionKey, task: asyncio.Task[Any]) -> None:
+        self._under_way.pop(session, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logging.getLogger(__name__).error("maintenance of a session failed", exc_info=error)
