@@ -103,6 +103,7 @@ class Studio:
         if self._reaper is not None:
             self._reaper.cancel()
             await asyncio.wait([self._reaper])
+        await self.services.maintenance.stop()
         for clients in (*self._old_clients, self.services.clients):
             with contextlib.suppress(Exception):
                 await clients.close()

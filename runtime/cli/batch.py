@@ -118,7 +118,7 @@ async def _run(request: RunRequest, asked: Asked, data: bytes, settings: Setting
                 show.end(summary)
                 return summary.exit_code
         finally:
-            await services.clients.close()
+            await services.rest()
 
 
 def _lines(request: RunRequest, name: str, data: bytes, services: Services) -> list[Line]:

@@ -157,7 +157,7 @@ async def _run(request: RunRequest, settings: Settings, live: Live, record_to: P
                     return await active.outcome()
         finally:
             live.end()
-            await services.clients.close()
+            await services.rest()
 
 
 @contextlib.contextmanager

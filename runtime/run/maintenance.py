@@ -33,16 +33,20 @@ class Maintenance:
 
     async def idle(self) -> None:
         """Wait until none is under way. Where that is cancelled, it is too."""
-        tasks = list(self._under_way.values())
-        if not tasks:
-            return
         try:
-            await asyncio.wait(tasks)
+            while self._under_way:
+                await asyncio.wait(list(self._under_way.values()))
         except asyncio.CancelledError:
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks)
+            await self.stop()
             raise
+
+    async def stop(self) -> None:
+        """Cancel what is under way; its calls are settled."""
+        tasks = list(self._under_way.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
 
     def _ended(self, session: SessionKey, task: asyncio.Task[Any]) -> None:
         self._under_way.pop(session, None)

@@ -77,9 +77,17 @@ class Services:
 
     async def close(self) -> None:
         """Let maintenance end, then let go of model connections and the store."""
-        await self.maintenance.idle()
-        await self.clients.close()
-        await self.record.close()
+        try:
+            await self.rest()
+        finally:
+            await self.record.close()
+
+    async def rest(self) -> None:
+        """Let maintenance end, then let go of model connections; the store stays open."""
+        try:
+            await self.maintenance.idle()
+        finally:
+            await self.clients.close()
 
 
 def _counter() -> TokenCounter:
