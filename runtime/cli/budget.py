@@ -1,4 +1,4 @@
-"""Show how budgets stand and how they were changed."""
+"""Show budgets, raise one or reset it."""
 
 from __future__ import annotations
 

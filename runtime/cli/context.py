@@ -1,4 +1,4 @@
-"""Show what a model was sent at a step, what each part of it cost, and what was left out."""
+"""Show what a model was sent and what each part cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measure how well memory finds what questions need, on your own conversations."""
+"""Measure what memory finds on your own conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Store API keys of providers, and say which are there."""
+"""Store API keys of providers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Print the manual page, or the same as Markdown."""
+"""Print the manual page of all commands."""
 
 from __future__ import annotations
 

@@ -10,25 +10,12 @@ from typing import Any, TypeVar
 from runtime.clock import Clock
 from runtime.errors import StoreError
 from runtime.events import Entry, Event
-from runtime.facts import (
-    Erase,
-    Erased,
-    Fact,
-    FactWrite,
-    Imported,
-    Origin,
-    Partition,
-    Shelf,
-    Shelved,
-    Written,
-)
+from runtime.facts import Fact, FactWrite, Partition, Shelf, Written
 from runtime.ledger import Counter, CounterKey, ModelPast
 from runtime.messages import Message
 from runtime.record import (
     BuildAdmission,
-    BuildErased,
     BuildFinish,
-    BuildImported,
     BuildSettled,
     BuildWritten,
     CallClose,
@@ -52,18 +39,19 @@ from runtime.record import (
     SpendLine,
 )
 from runtime.store.memory import reads
+from runtime.store.memory.governing import MemoryGoverning
 from runtime.store.memory.rows import MemoryRows
 from runtime.store.memory.rows_counters import fold
 from runtime.store.memory.rows_runs import put_events
 from runtime.store.memory.state import State
 from runtime.store.memory.turns import TurnReads
-from runtime.store.verbs import calls, erasing, facts, governing, limits, runs
+from runtime.store.verbs import calls, facts, limits, runs
 from runtime.store.waiting import Waiting
 
 T = TypeVar("T")
 
 
-class MemoryRecord(TurnReads):
+class MemoryRecord(TurnReads, MemoryGoverning):
     """`runtime.record.Record` in memory.
 
     A verb is one synchronous act of the loop's thread, so that it cannot be cancelled half-way; one that
@@ -172,42 +160,6 @@ class MemoryRecord(TurnReads):
         self, shelf: Shelf, keys: Sequence[str], at: datetime, events: Sequence[Event], *, run_id: str | None
     ) -> tuple[Entry, ...]:
         return self._do(facts.forget_facts, shelf, keys, at, events, run_id, self._clock.new_id())
-
-    async def undo_fact(
-        self, shelf: Shelf, key: str, actor: str | None, at: datetime, build: BuildWritten
-    ) -> tuple[Written, tuple[Entry, ...]]:
-        return self._do(governing.undo_fact, shelf, key, actor, at, build, self._clock.new_id())
-
-    async def settle_fact(
-        self,
-        shelf: Shelf,
-        key: str,
-        keep: int,
-        origin: Origin,
-        actor: str | None,
-        at: datetime,
-        build: BuildWritten,
-    ) -> tuple[Written, tuple[Entry, ...]]:
-        uid = self._clock.new_id()
-        return self._do(governing.settle_fact, shelf, key, keep, origin, actor, at, build, uid)
-
-    async def erase_facts(
-        self, shelf: Shelf, wish: Erase, build: BuildErased
-    ) -> tuple[Erased, tuple[Entry, ...]]:
-        erased, entries, _ = self._do(erasing.erase_facts, shelf, wish, build, self._clock.new_id())
-        return erased, entries
-
-    async def move_facts(
-        self, shelf: Shelf, to: Shelf, keys: Sequence[str], at: datetime, events: Sequence[Event]
-    ) -> tuple[Entry, ...]:
-        uids = [self._clock.new_id() for _ in range(2)]
-        return self._do(governing.move_facts, shelf, to, keys, at, events, uids)
-
-    async def import_facts(
-        self, items: Sequence[Shelved], at: datetime, build: BuildImported, *, keep_ours: bool = False
-    ) -> tuple[Imported, tuple[Entry, ...]]:
-        uids = [self._clock.new_id() for _ in items]
-        return self._do(governing.import_facts, items, at, build, keep_ours, uids)
 
     async def change_limit(self, change: LimitChange, events: Sequence[Event]) -> tuple[Entry, ...]:
         return self._do(limits.change_limit, change, events, self._clock.new_id())

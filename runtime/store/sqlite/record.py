@@ -34,7 +34,7 @@ from runtime.record import (
     Settled,
     SpendLine,
 )
-from runtime.store.sqlite import ledger_reads, reads
+from runtime.store.sqlite import ledger_reads, reads, session_reads
 from runtime.store.sqlite.governing import SqliteGoverning
 from runtime.store.sqlite.turns import SqliteTurns
 from runtime.store.verbs import calls, facts, limits, runs
@@ -165,14 +165,10 @@ class SqliteRecord(SqliteTurns, SqliteGoverning):
         return cast("list[str]", self._look(reads.flow_paths, flow_id))
 
     async def sessions(self, which: SessionFilter) -> list[SessionLine]:
-        from runtime.store.sqlite.reports import sessions
-
-        return cast("list[SessionLine]", await self._study(sessions, which))
+        return cast("list[SessionLine]", await self._study(session_reads.sessions, which))
 
     async def session(self, uid: str) -> SessionLine | None:
-        from runtime.store.sqlite.reports import session
-
-        return cast("SessionLine | None", await self._study(session, uid))
+        return cast("SessionLine | None", await self._study(session_reads.session, uid))
 
     async def hidden_rehearsals(self) -> int:
         return cast(int, self._look(reads.hidden_rehearsals))

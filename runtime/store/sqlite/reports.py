@@ -1,4 +1,4 @@
-"""Lists and reports of the reading side: sessions with filters, sums of spending."""
+"""Reports of the reading side: sums of spending by any groups."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, String, cast, desc, func, literal_column, or_, select
+from sqlalchemy import ColumnElement, Select, String, cast, desc, func, literal_column, select
 from sqlalchemy.dialects import sqlite
 from sqlmodel import col
 
-from runtime.record import LedgerFilter, SessionFilter, SessionLine, SpendLine
+from runtime.record import LedgerFilter, SpendLine
 from runtime.store import tables as t
 from runtime.store.grouping import field_of
-from runtime.store.values import instant, micros
+from runtime.store.values import micros
 from runtime.usage import Usage
 
 _DIALECT = sqlite.dialect(paramstyle="named")
@@ -39,90 +39,6 @@ def _all(connection: sqlite3.Connection, query: Select[Any]) -> list[tuple[Any, 
     """Run a query on a plain connection, so that it reads the caller's snapshot."""
     compiled = query.compile(dialect=_DIALECT, compile_kwargs={"render_postcompile": True})
     return connection.execute(str(compiled), compiled.params).fetchall()
-
-
-# Sessions
-
-
-def sessions(connection: sqlite3.Connection, which: SessionFilter) -> list[SessionLine]:
-    """Sessions that match, the latest active first."""
-    query = _session_query().where(*_session_clauses(which))
-    query = query.order_by(desc(col(t.Session.last_at)), desc(col(t.Session.id))).limit(which.limit)
-    return [_session_line(connection, row) for row in _all(connection, query)]
-
-
-def session(connection: sqlite3.Connection, uid: str) -> SessionLine | None:
-    found = _all(connection, _session_query().where(col(t.Session.uid) == uid))
-    return _session_line(connection, found[0]) if found else None
-
-
-def _of_session(column: Any) -> Select[Any]:
-    return select(column).where(col(t.Run.session) == col(t.Session.id)).correlate(t.Session)
-
-
-_STATE = func.coalesce(
-    _of_session(col(t.Run.state)).order_by(desc(col(t.Run.id))).limit(1).scalar_subquery(), ""
-)
-
-
-def _session_query() -> Select[Any]:
-    return select(
-        col(t.Session.uid),
-        col(t.Session.partition),
-        col(t.Session.user_id),
-        col(t.Session.flow_id),
-        col(t.Session.flow_name),
-        col(t.Session.name),
-        col(t.Session.opened_at),
-        col(t.Session.last_at),
-        _of_session(func.count()).scalar_subquery(),
-        _STATE,
-        col(t.Session.next_seq) - col(t.Session.first_seq),
-    )
-
-
-def _session_clauses(which: SessionFilter) -> list[ColumnElement[bool]]:
-    clauses: list[ColumnElement[bool]] = [col(t.Session.partition) == which.partition]
-    if which.user_id is not None:
-        clauses.append(col(t.Session.user_id) == which.user_id)
-    if which.flow_id is not None:
-        clauses.append(col(t.Session.flow_id) == which.flow_id)
-    if which.name is not None:
-        clauses.append(col(t.Session.name) == which.name)
-    if which.state is not None:
-        clauses.append(_STATE.op("=")(which.state))
-    if which.before is not None:
-        clauses.append(col(t.Session.last_at) < micros(which.before))
-    if which.text is not None:
-        texts = (t.Session.name, t.Session.uid, t.Session.user_id, t.Session.flow_id, t.Session.flow_name)
-        clauses.append(or_(*(col(text).contains(which.text, autoescape=True) for text in texts)))
-    return clauses
-
-
-def _session_line(connection: sqlite3.Connection, row: tuple[Any, ...]) -> SessionLine:
-    uid, partition, user_id, flow_id, flow_name, name, opened, last, runs, state, events = row
-    its_runs = select(col(t.Run.run_id)).join(t.Session, col(t.Session.id) == col(t.Run.session))
-    of_session = col(t.Ledger.run_id).in_(its_runs.where(col(t.Session.uid) == uid))
-    (sums,) = _all(connection, select(*_SUMS).where(_COUNTS, of_session))
-    return SessionLine(
-        uid,
-        partition,
-        user_id,
-        flow_id,
-        flow_name,
-        name,
-        instant(opened),
-        instant(last),
-        runs,
-        state,
-        events,
-        Usage(*sums[:5]),
-        sums[5],
-        sums[6],
-    )
-
-
-# Spending
 
 
 def spend(connection: sqlite3.Connection, which: LedgerFilter, by: Sequence[str]) -> list[SpendLine]:

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
+from runtime import plugins
 from runtime.cli.group import OWN, summary
 from runtime.cli.main import group
 from tests.runtime.cli.conftest import Farthing
@@ -79,6 +80,18 @@ def test_help_loads_no_more_than_it_shows(args: list[str]) -> None:
     assert done.stdout
 
 
+@pytest.mark.parametrize("args", [["sessions"], ["events"], ["context"], ["facts"], ["budget"]])
+def test_reading_loads_no_query_builder(args: list[str]) -> None:
+    """What is asked for often is prepared SQL; building queries takes longer than running them."""
+    code = (
+        f"import sys\nfrom runtime.cli.main import call\ncall({args!r})\n"
+        "names = {'openai', 'sqlmodel', 'sqlalchemy', 'starlette', 'uvicorn'}\n"
+        "print(sorted(names & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_unknown_command_is_refused_with_the_nearest(farthing: Farthing) -> None:
     said = farthing("evnts")
     assert (said.code, said.out) == (2, "")
@@ -106,7 +119,7 @@ def test_completion_prints_a_script(shell: str, farthing: Farthing) -> None:
 
 
 def test_completion_offers_commands_without_loading_them(process: Farthing) -> None:
-    said = process(_FARTHING_COMPLETE="bash_complete", COMP_WORDS="farthing ev", COMP_CWORD="1")
+    said = process(_FARTHING_COMPLETE="bash_complete", COMP_WORDS="farthing eve", COMP_CWORD="1")
     assert (said.code, said.out) == (0, "plain,events\n")
 
 
@@ -123,8 +136,9 @@ def command(name):
 
 
 @pytest.fixture
-def plugin(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An installed package that brings the command `greet`, and one that wants to be `run`."""
+def plugin(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An installed package that brings the command `greet`, and one that wants to be `run`. Packages are
+    looked at once a process, which here is the process of many tests."""
     info = folder / "greeting-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: greeting\nVersion: 1.0\n", "utf-8")
@@ -132,6 +146,9 @@ def plugin(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (info / "entry_points.txt").write_text(points, "utf-8")
     (folder / "greeting_command.py").write_text(PLUGIN, "utf-8")
     monkeypatch.syspath_prepend(str(folder))
+    plugins._ours.cache_clear()
+    yield
+    plugins._ours.cache_clear()
 
 
 def test_commands_of_other_packages_are_found(plugin: None, farthing: Farthing) -> None:
