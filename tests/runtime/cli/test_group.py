@@ -71,7 +71,7 @@ def test_help_loads_no_more_than_it_shows(args: list[str]) -> None:
     code = (
         "import sys\nfrom runtime.cli.main import call\n"
         f"call({args!r})\n"
-        "names = {'openai', 'sqlmodel', 'pydantic', 'starlette', 'networkx', 'jinja2', 'rich', 'sqlite3'}\n"
+        "names = {'openai', 'sqlmodel', 'pydantic', 'starlette', 'networkx', 'jinja2', 'sqlite3'}\n"
         "names |= {'runtime.cli.events', 'runtime.cli.doctor', 'runtime.cli.spend'}\n"
         "print(sorted(names & set(sys.modules)), file=sys.stderr)"
     )
