@@ -42,6 +42,7 @@ def left_out(ran: Ran) -> dict[str, str | None]:
     return {item.ref: item.why for item in ran.of("context.assembled")[-1].left_out}
 
 
+@pytest.mark.promise("MEM-13")
 async def test_the_oldest_history_gives_way_before_the_window_does(tmp_path: Path) -> None:
     document = agent_flow(agent={"context": {"mode": "full"}, "max_output_tokens": 50})
     async with Bench(settings=with_window(tmp_path, 400)) as bench:
@@ -59,6 +60,7 @@ async def test_the_oldest_history_gives_way_before_the_window_does(tmp_path: Pat
     assert sum(item.tokens for item in ran.of("context.assembled")[-1].left_out) > 0
 
 
+@pytest.mark.promise("MEM-13")
 async def test_what_cannot_be_left_out_and_does_not_fit_is_named(tmp_path: Path) -> None:
     document = agent_flow(agent={"instructions": "be brief " * 200, "max_output_tokens": 50})
     async with Bench(settings=with_window(tmp_path, 300)) as bench:

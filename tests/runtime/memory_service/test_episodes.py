@@ -9,6 +9,8 @@ import pytest
 
 from runtime.errors import BadFlow
 from runtime.events import ContextAssembled
+from runtime.facts import Erase, Shelf
+from runtime.memory_service.indexes import Indexes, Whose
 from runtime.testing import Bench, Ran, run_flow
 from tests.flows import agent_flow, calls, flow, node, says
 
@@ -30,6 +32,7 @@ def items(ran: Ran, section: str) -> list[str]:
     return [item.ref for part in bill(ran).sections if part.name == section for item in part.items]
 
 
+@pytest.mark.promise("MEM-11")
 async def test_what_was_said_in_another_session_is_recalled_where_it_fits() -> None:
     async with Bench() as bench:
         await bench.run(WHO, "The brake of my tandem squeals.", script=[says("Clean the disc.")], session="a")
@@ -74,6 +77,7 @@ async def test_an_exchange_without_a_word_of_the_question_is_not_recalled() -> N
     assert newest(ran) == "Which lamp is brightest?"
 
 
+@pytest.mark.promise("MEM-11")
 async def test_what_fails_or_belongs_to_another_user_flow_or_partition_is_never_recalled() -> None:
     async with Bench() as bench:
         broken = [{"error": {"kind": "auth", "message": "no"}}]
@@ -85,6 +89,7 @@ async def test_what_fails_or_belongs_to_another_user_flow_or_partition_is_never_
     assert newest(ran) == "My brake?"
 
 
+@pytest.mark.promise("MEM-11")
 async def test_what_was_forgotten_does_not_come_back_with_an_exchange() -> None:
     document = agent_flow(memory={**REMEMBERS, "tools": ["write", "forget"]})
     write = calls("memory_write", {"key": "phone", "value": "555-0100"})
@@ -104,6 +109,33 @@ async def test_what_was_forgotten_does_not_come_back_with_an_exchange() -> None:
     assert "Is XL a good phone?" in everything
 
 
+async def test_what_was_erased_is_not_recalled_even_by_an_index_that_knew_it() -> None:
+    write = calls("memory_write", {"key": "lock", "value": "under the flowerpot"})
+    async with Bench() as bench:
+        kept = Indexes()
+        whose = Whose("rehearsal", "local", "f", ("a",))
+        said = "My key lies under the flowerpot."
+        told = await bench.run(WHO, said, script=[write, says("Noted.")], session="a")
+        ran = await bench.run(WHO, "My key?", script=[says("x")], session="b")
+        assert "flowerpot" in newest(ran)
+
+        async def found() -> str:
+            exchanges = await kept.turns(whose).recall(
+                bench.record, ran.outcome.session_uid, "my key", bench.clock.now(), len
+            )
+            return "\n".join(each.exchange.text for each in exchanges)
+
+        assert "flowerpot" in await found()
+        shelf = Shelf("rehearsal", "f", "user", "local")
+        wish = Erase(keys=("lock",), receipt="r1", at=bench.clock.now())
+        await bench.record.erase_facts(shelf, wish, lambda _erased: [])
+        assert "My key lies [erased r1]." in await found()
+        after = await bench.run(WHO, "My key?", script=[says("x")], session="c")
+        assert "flowerpot" not in newest(after)
+        assert told.outcome.state == "completed"
+
+
+@pytest.mark.promise("MEM-15")
 async def test_taint_of_an_exchange_carries_over() -> None:
     def outside() -> str:
         """Something from outside."""
@@ -130,6 +162,7 @@ async def test_taint_of_an_exchange_carries_over() -> None:
         assert clean.of("memory.write")[0].origin == "tainted", "the tainted fact is in its context"
 
 
+@pytest.mark.promise("MEM-12")
 async def test_facts_that_do_not_all_fit_are_chosen_by_the_newest_message() -> None:
     document = agent_flow(memory={"scope": "user", "injection": {"tokens": 150}})
     facts = {f"thing_{n:02}": f"a long remark about nothing in particular, number {n}" for n in range(20)}

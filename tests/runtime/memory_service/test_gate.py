@@ -16,6 +16,7 @@ async def written(arguments: dict[str, Any], **gate: Any) -> Ran:
     return await run_flow(document, "go", script=[calls("memory_write", arguments), says("x")], strict=True)
 
 
+@pytest.mark.promise("MEM-14")
 async def test_what_will_not_hold_for_long_gets_an_end() -> None:
     ran = await written({"key": "mood", "value": "tired today"})
     (event,) = ran.of("memory.write")
@@ -43,6 +44,7 @@ async def test_it_may_be_refused_or_kept_instead() -> None:
     assert ran.of("memory.write")[0].valid_to is None
 
 
+@pytest.mark.promise("MEM-14")
 async def test_a_statement_retires_what_said_the_same_of_the_same_subject() -> None:
     document = agent_flow(memory={})
     statements = [

@@ -47,6 +47,7 @@ async def talk(bench: Bench, turns: int, flow: dict[str, Any], *, first: int = 0
     return ran
 
 
+@pytest.mark.promise("MEM-16")
 async def test_nothing_happens_unless_it_is_asked_for(tmp_path: Path) -> None:
     async with Bench(settings=with_window(tmp_path, 700)) as bench:
         await talk(bench, 12, document({}))
@@ -84,6 +85,7 @@ async def test_the_cooldown_holds_and_is_kept_from_process_to_process(tmp_path: 
         assert await events_of(bench) == []
 
 
+@pytest.mark.promise("MEM-16")
 async def test_it_is_charged_to_the_agents_budgets_but_not_to_a_runs(tmp_path: Path) -> None:
     budgets = [
         {"name": "daily", "metric": "tokens", "period": "daily", "limit": 1_000_000},
@@ -116,6 +118,7 @@ async def test_a_budget_that_is_used_up_stops_it_and_the_event_says_so(tmp_path:
         assert len([row for row in summaries if row.kind == "settle"]) == 1
 
 
+@pytest.mark.promise("MEM-16")
 async def test_a_summary_that_fails_changes_nothing_and_is_told(tmp_path: Path) -> None:
     async with Bench(settings=with_window(tmp_path, 700)) as bench:
         broken = {"purpose": "summary", "error": {"kind": "auth", "message": "no"}}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from runtime.testing import Bench, Ran, run_flow
 from tests.flows import agent_flow, calls, says
 
@@ -54,6 +56,7 @@ async def test_of_two_limits_on_one_pot_the_narrowest_is_read() -> None:
     assert read(ran)["facts"]["usage/f/p/tokens/run"]["limit"] == 300
 
 
+@pytest.mark.promise("MEM-17")
 async def test_they_are_never_sent_nor_among_all_facts_nor_written() -> None:
     document = agent_flow(memory={}, budgets=BUDGETS)
     script = [
