@@ -28,7 +28,10 @@ def memory_words(event: ev.MemoryEvent) -> tuple[str, str]:
     if isinstance(event, ev.MemoryRefused):
         return what, f"{keys}: {event.message}"
     if isinstance(event, ev.MemoryMoved):
-        return what, f"{keys} to {event.to_scope} {event.to_owner}"
+        place = f" in {event.to_namespace}" if event.to_namespace else ""
+        return what, f"{keys} to {event.to_scope} {event.to_owner}{place}"
+    if isinstance(event, ev.MemoryErased):
+        return what, f"{keys}, receipt {event.receipt}"
     if isinstance(event, ev.MemoryCompacted):
         return what, f"{event.turns} turns, {event.tokens_before:,} → {event.tokens_after:,} tokens"
     if isinstance(event, ev.MemoryConsolidated):
