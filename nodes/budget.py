@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from runtime.errors import BadConfig, Problem
 from runtime.ledger import Rule, amount_text
@@ -22,12 +22,15 @@ PERIOD_NAMES = {
 }
 
 
+Amount = Decimal | int | str | None
+
+
 class BudgetConfig(Config):
     """A limit on tokens or spend."""
 
     metric: Literal["tokens", "spend"] = "tokens"
     """`tokens` counts input and output; `spend` counts dollars."""
-    limit: Decimal | int | str | None = None
+    limit: Amount = None
     """Where calls stop: whole tokens, or dollars as 0.50 (at most 9 decimals). Empty or 0 blocks the first
     step."""
     period: Literal["run", "session", "daily", "weekly", "monthly", "lifetime"] = "session"
@@ -55,19 +58,24 @@ class BudgetConfig(Config):
             raise ValueError("give an amount, not true or false")
         return value
 
-    @model_validator(mode="after")
-    def _limit_is_an_amount(self) -> BudgetConfig:
+    @field_validator("limit", mode="after")
+    @classmethod
+    def _limit_is_an_amount(cls, value: Amount, info: ValidationInfo) -> Amount:
         try:
-            self.amount()
+            _amount(value, info.data.get("metric", "tokens"))
         except BadConfig as error:
             raise ValueError(error.message) from None
-        return self
+        return value
 
     def amount(self) -> int:
         """The limit in whole tokens or nano-dollars; empty is 0."""
-        if self.limit is None or (isinstance(self.limit, str) and not self.limit.strip()):
-            return 0
-        return parse_money(self.limit) if self.metric == "spend" else parse_count(self.limit)
+        return _amount(self.limit, self.metric)
+
+
+def _amount(limit: Amount, metric: str) -> int:
+    if limit is None or (isinstance(limit, str) and not limit.strip()):
+        return 0
+    return parse_money(limit) if metric == "spend" else parse_count(limit)
 
 
 def rule(config: BudgetConfig, node_id: str, flow_id: str) -> Rule:
