@@ -57,16 +57,10 @@ class Eraser:
         self._find = re.compile("|".join(map(re.escape, self._marks))) if marks else None
         short = sorted({re.escape(text) for text in texts if 0 < len(text) < SHORTEST})
         self._short = re.compile(rf"(?<!\w)(?:{'|'.join(short)})(?!\w)") if short else None
-        self._numbers = {
-            value
-            for them in values.values()
-            for value in them
-            if isinstance(value, (int, float)) and len(_compact(value)) >= SHORTEST
-        }
 
     def needles(self) -> list[bytes]:
         """Bytes of which a stored document with a copy has one; that of a key stands for its short values."""
-        texts = [*self._marks, *self._of, *map(_compact, self._numbers)]
+        texts = [*self._marks, *self._of]
         return sorted({_inner(text) for text in texts if text}, key=lambda raw: (len(raw), raw))
 
     def traces(self) -> list[bytes]:
@@ -94,7 +88,9 @@ class Eraser:
         return bool(known) and value is not None and canonical(value) in known  # type: ignore[operator]
 
     def is_number(self, value: Any) -> bool:
-        return not isinstance(value, bool) and value in self._numbers
+        """Whether this is the value, or its digits, written as a number."""
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return number and _compact(value) in self._marks
 
     def replace(self, text: str) -> tuple[str, int]:
         if self._find is None:
