@@ -35,6 +35,7 @@ from runtime.ledger import (
     limit_of,
 )
 from runtime.record import LedgerFilter, LedgerRow, LimitChange, Record
+from runtime.secrets.redact import Redactor
 from runtime.usage import parse_money
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -135,6 +136,7 @@ def change(db: Path | None, which: Which, wish: Change) -> tuple[Gauge, Gauge]:
         raise BadInput(f"A {wish.action} needs a reason.", remedy='Give --reason "why".')
     now = SystemClock().now()
     settings = read_settings(db)
+    reason = Redactor(settings.secrets_values()).text(wish.reason)
 
     async def work(record: Record) -> tuple[Gauge, Gauge]:
         rule = (await _named(record, settings, which)).rule
@@ -147,7 +149,7 @@ def change(db: Path | None, which: Which, wish: Change) -> tuple[Gauge, Gauge]:
             amount=parse_amount(rule, wish.amount) if wish.action == "raise" else None,
             for_good=wish.for_good,
             actor=wish.actor,
-            reason=wish.reason,
+            reason=reason,
             at=now,
         )
         await record.change_limit(made, [_event(rule, key, before, made)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +15,7 @@ from runtime.cli.fact_events import written_by
 from runtime.cli.fact_options import where_options
 from runtime.cli.facts_shown import print_facts
 from runtime.cli.groups import DefaultGroup
-from runtime.cli.opening import with_record
+from runtime.cli.opening import read_settings, with_record
 from runtime.cli.run_input import typed
 from runtime.cli.sessions import tell_hidden
 from runtime.cli.shelves import Where, matching, one
@@ -149,7 +150,7 @@ def set_fact(
     the fact is the user's.
     """
     content = typed(value, "VALUE")
-    check_write(key, content)
+    check_write(key, content, read_settings(db).secrets_values())
     now = SystemClock().now()
     write = FactWrite(key=key, value=content, kind=kind, origin="user", valid_to=valid_to, actor=actor)
 
@@ -200,9 +201,10 @@ for _each in (*facts_governing.COMMANDS, *facts_files.COMMANDS):
     command.add_command(_each)
 
 
-def check_write(key: str, value: Any) -> None:
-    """What a person may not write either. Raises BadInput."""
+def check_write(key: str, value: Any, secrets: Mapping[str, str]) -> None:
+    """What a person may not write either. `secrets` are the settings' own, by name. Raises BadInput."""
     from runtime.secrets.detect import find_credential
+    from runtime.secrets.redact import Redactor
 
     if not key.strip() or len(key) > MAX_KEY_CHARS:
         raise BadInput(f"A key has 1 to {MAX_KEY_CHARS} characters.", remedy="Choose another key.")
@@ -217,6 +219,13 @@ def check_write(key: str, value: Any) -> None:
             remedy="Shorten it.",
         )
     text = value if isinstance(value, str) else encoded.decode()
+    own = Redactor(secrets)
+    if own.text(key) != key or own.value(value) != value:
+        raise BadInput(
+            "The fact holds a secret of your settings, and those are never stored.",
+            code="memory.credential",
+            remedy="Leave it out; flows refer to it by its name.",
+        )
     if find_credential(text) is not None or find_credential(f"{key}={text}") is not None:
         raise BadInput(
             "The value looks like a credential, and those are never kept as facts.",

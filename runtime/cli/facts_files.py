@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -12,7 +12,7 @@ import msgspec
 from runtime.cli import options
 from runtime.cli.fact_events import imported_by
 from runtime.cli.fact_options import where_options
-from runtime.cli.opening import with_record
+from runtime.cli.opening import read_settings, with_record
 from runtime.cli.plain import one_line
 from runtime.cli.shelves import Where, matching
 from runtime.cli.streams import say
@@ -122,7 +122,10 @@ def import_facts(
 
     A key that is there with other versions is a conflict: all are listed and nothing is read.
     """
-    items = [_placed(item, partition, as_user, as_namespace) for item in read_lines(file)]
+    items = [
+        _placed(item, partition, as_user, as_namespace)
+        for item in read_lines(file, read_settings(db).secrets_values())
+    ]
     at = SystemClock().now()
 
     async def work(record: Record) -> Imported:
@@ -139,8 +142,9 @@ def import_facts(
     say(", ".join(parts) + ".")
 
 
-def read_lines(file: Path) -> list[Shelved]:
-    """The keys of an export. Raises BadInput with the line that cannot be used."""
+def read_lines(file: Path, secrets: Mapping[str, str]) -> list[Shelved]:
+    """The keys of an export. Raises BadInput with the line that cannot be used, as one that holds one of
+    these secrets."""
     data = sys.stdin.buffer.read(MOST_BYTES + 1) if str(file) == "-" else _bytes(file)
     if len(data) > MOST_BYTES:
         raise BadInput(f"{file} is larger than {MOST_BYTES:,} bytes.", remedy="Export fewer facts at a time.")
@@ -154,7 +158,7 @@ def read_lines(file: Path) -> list[Shelved]:
             f"{file} is no export of facts.",
             remedy=f"Its first line says {FORMAT}; `facts export` writes it.",
         )
-    found = list(_items(lines[1:]))
+    found = list(_items(lines[1:], secrets))
     _check_once(found)
     return found
 
@@ -167,7 +171,7 @@ def _bytes(file: Path) -> bytes:
         raise BadInput(f"{file} cannot be read: {error.strerror}.", remedy="Check the path.") from error
 
 
-def _items(lines: Sequence[bytes]) -> Iterator[Shelved]:
+def _items(lines: Sequence[bytes], secrets: Mapping[str, str]) -> Iterator[Shelved]:
     from runtime.cli.facts import check_write
 
     for number, raw in enumerate(lines, 2):
@@ -175,7 +179,7 @@ def _items(lines: Sequence[bytes]) -> Iterator[Shelved]:
             line = msgspec.json.decode(raw, type=Line)
             _check_versions(line)
             for fact in line.versions:
-                check_write(fact.key, fact.value)
+                check_write(fact.key, fact.value, secrets)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
             raise BadInput(
                 f"Line {number} is no fact: {error}.", remedy="Mend or delete that line."

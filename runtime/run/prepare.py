@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from runtime.errors import BadInput
-from runtime.ledger import Rule
+from runtime.ledger import EVERYONE, Rule
 from runtime.messages import LanguageModel
 from runtime.plan import Plan, PlanNode, compile_flow
 from runtime.providers import SCRIPTED
@@ -145,6 +145,12 @@ def _partition(assignments: Assignments) -> Any:
 
 
 def _needs_user(request: RunRequest, plan: Plan, assignments: Assignments) -> None:
+    if request.user == EVERYONE:
+        raise BadInput(
+            f"{EVERYONE!r} cannot be the id of a user: budgets count all users together under it.",
+            code="run.bad_user",
+            remedy="Give --user ID.",
+        )
     if request.user is not None:
         return
     reason = plan.needs_user()

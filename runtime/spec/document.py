@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from runtime.errors import Problem
 from runtime.field_help import add_help
@@ -15,6 +15,9 @@ ID_PATTERN = r"^[^\W\d][\w-]*$"
 ID_CHARS = 64
 """Node ids: a letter or `_`, then up to 63 letters, digits, `_` or `-`, so that paths and templates can name
 them."""
+RESERVED_IDS = ("settings", "limit", "@admin", "*")
+"""Ids under which the user's own budgets, `--limit`, what happens outside runs, and what belongs to everyone
+are kept."""
 
 
 class _Part(BaseModel):
@@ -76,6 +79,17 @@ class FlowSpec(GraphSpec):
     def flow_id(self) -> str:
         """What sessions, facts and budgets of this flow are kept under."""
         return self.id or self.name
+
+    @model_validator(mode="after")
+    def _id_is_no_others(self) -> Self:
+        """A pot is `flow id/budget`: an id that reads like a part of another pot would count there."""
+        found = self.flow_id
+        if "/" in found or found.startswith("shared:") or found in RESERVED_IDS:
+            raise ValueError(
+                f"{found!r} cannot be the id of a flow (`id`, else its name): one has no /, does not begin"
+                f" with shared:, and is none of {', '.join(RESERVED_IDS)}"
+            )
+        return self
 
 
 class LoadedFlow(NamedTuple):

@@ -22,6 +22,7 @@ from runtime.ledger import (
     start_text,
 )
 from runtime.record import LimitChange
+from runtime.secrets.redact import Redactor
 from runtime.usage import parse_money
 from studio.api.route import Call, Endpoint
 from studio.api.shapes import amount_out, partition_of
@@ -151,7 +152,7 @@ async def raise_limit(call: Call) -> BudgetOut:
         amount=amount,
         for_good=body.for_good,
         actor=call.who.user,
-        reason=body.reason.strip(),
+        reason=Redactor(call.studio.settings.secrets_values()).text(body.reason.strip()),
         at=now,
     )
     event = BudgetChanged(

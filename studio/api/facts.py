@@ -164,7 +164,7 @@ async def write(call: Call) -> WrittenOut:
     """Write a fact by hand."""
     body: FactIn = call.body
     shelf = await shelf_of(call, body)
-    check_write(body.key, body.value)
+    check_write(body.key, body.value, call.studio.settings.secrets_values())
     now, origin = call.studio.services.clock.now(), origin_of(call, shelf)
     wish = FactWrite(
         key=body.key,
