@@ -356,13 +356,31 @@ class MemoryCompacted(MemoryEvent, tag="memory.compacted", frozen=True, kw_only=
     errors: tuple[str, ...] = ()
 
 
+class Retired(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A version of a fact that was retired: why, by which key that says the same, and until when it was to
+    hold."""
+
+    key: str
+    version: int
+    action: str
+    why: str
+    by: str | None = None
+    until: datetime | None = None
+
+
 class MemoryConsolidated(MemoryEvent, tag="memory.consolidated", frozen=True, kw_only=True):
-    """Offline maintenance changed memory."""
+    """Offline maintenance changed memory: one batch on one shelf. `conflicts` were found and left to people.
+    `undoes`: the batch whose changes were taken back."""
 
     merged: int = 0
     expired: int = 0
     promoted: int = 0
     conflicts: int = 0
+    owner: str = ""
+    batch: str = ""
+    changes: tuple[Retired, ...] = ()
+    undoes: str | None = None
+    actor: str | None = None
 
 
 class PolicyFailed(Base, tag="policy.failed", frozen=True, kw_only=True):

@@ -460,9 +460,17 @@ class Record(Protocol):
         ...
 
     async def forget_facts(
-        self, shelf: Shelf, keys: Sequence[str], at: datetime, events: Sequence[Event], *, run_id: str | None
+        self,
+        shelf: Shelf,
+        keys: Sequence[str],
+        at: datetime,
+        events: Sequence[Event],
+        *,
+        run_id: str | None,
+        retire: bool = False,
     ) -> tuple[Entry, ...]:
-        """Put a marker over the keys: reads answer absent; a later write starts a new version."""
+        """Put a marker over the keys: reads answer absent; a later write starts a new version. `retire`: what
+        is current only becomes a former version, which nothing stops from being written again."""
         ...
 
     async def undo_fact(

@@ -1,4 +1,4 @@
-"""Sum up a session's old turns."""
+"""Sum up old turns, retire facts that are over."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from runtime.cli import options
+from runtime.cli.consolidate import consolidate, undo
 from runtime.cli.find import find_session
 from runtime.cli.opening import opened, read_settings
 from runtime.cli.streams import result_json, say
@@ -30,7 +31,11 @@ class Done(NamedTuple):
     outcome: Outcome | None
 
 
-@click.group(epilog=options.examples("farthing memory compact --session talk --user ada"))
+@click.group(
+    epilog=options.examples(
+        "farthing memory compact --session talk --user ada", "farthing memory consolidate --user ada"
+    )
+)
 def command() -> None:
     """Care for what is remembered."""
 
@@ -161,3 +166,7 @@ def _show(found: list[Done]) -> None:
             say(f"{done.node_id}: {error}", "red")
         if outcome.out_of_time:
             say(f"{done.node_id}: the time budget was used up before all was done.", "yellow")
+
+
+command.add_command(consolidate)
+command.add_command(undo)

@@ -157,9 +157,16 @@ class MemoryRecord(TurnReads, MemoryGoverning):
         return self._do(facts.write_fact, shelf, write, at, build, run_id, self._clock.new_id())
 
     async def forget_facts(
-        self, shelf: Shelf, keys: Sequence[str], at: datetime, events: Sequence[Event], *, run_id: str | None
+        self,
+        shelf: Shelf,
+        keys: Sequence[str],
+        at: datetime,
+        events: Sequence[Event],
+        *,
+        run_id: str | None,
+        retire: bool = False,
     ) -> tuple[Entry, ...]:
-        return self._do(facts.forget_facts, shelf, keys, at, events, run_id, self._clock.new_id())
+        return self._do(facts.forget_facts, shelf, keys, at, events, run_id, self._clock.new_id(), retire)
 
     async def change_limit(self, change: LimitChange, events: Sequence[Event]) -> tuple[Entry, ...]:
         return self._do(limits.change_limit, change, events, self._clock.new_id())

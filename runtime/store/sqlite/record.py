@@ -105,10 +105,19 @@ class SqliteRecord(SqliteTurns, SqliteGoverning):
         return cast("tuple[Written, tuple[Entry, ...]]", answer)
 
     async def forget_facts(
-        self, shelf: Shelf, keys: Sequence[str], at: datetime, events: Sequence[Event], *, run_id: str | None
+        self,
+        shelf: Shelf,
+        keys: Sequence[str],
+        at: datetime,
+        events: Sequence[Event],
+        *,
+        run_id: str | None,
+        retire: bool = False,
     ) -> tuple[Entry, ...]:
         uid = self._clock.new_id()
-        answer = await self._do(lambda rows: facts.forget_facts(rows, shelf, keys, at, events, run_id, uid))
+        answer = await self._do(
+            lambda rows: facts.forget_facts(rows, shelf, keys, at, events, run_id, uid, retire)
+        )
         return cast("tuple[Entry, ...]", answer)
 
     async def change_limit(self, change: LimitChange, events: Sequence[Event]) -> tuple[Entry, ...]:

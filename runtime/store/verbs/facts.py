@@ -45,12 +45,13 @@ def forget_facts(
     events: Sequence[Event],
     run_id: str | None,
     uid: str,
+    retire: bool = False,
 ) -> tuple[Entry, ...]:
     run = None if run_id is None else running(rows, run_id)
     for key in dict.fromkeys(keys):
         for row in rows.fact_rows(shelf, key):
-            if row.fact.state in ("current", "conflict"):
-                close_version(rows, shelf, row, "forgotten", at)
+            if row.fact.state == "current" or (row.fact.state == "conflict" and not retire):
+                close_version(rows, shelf, row, "superseded" if retire else "forgotten", at)
     if run is not None:
         return say(rows, run, events)
     return append_admin(rows, shelf.partition, user_of(rows, shelf), uid, at, events)

@@ -94,3 +94,13 @@ async def test_accesses_add_up_with_the_runs_end(scene: Scene) -> None:
     found = await scene.record.accesses(ANN)
     assert found == {"city": Access(ANN, "city", 2, last), "name": Access(ANN, "name", 5, last)}
     assert await scene.record.accesses(ANN._replace(owner="eve")) == {}
+
+
+async def test_retired_facts_become_former_versions_and_conflicts_stay(scene: Scene) -> None:
+    await scene.write(ANN, "a", 1)
+    await scene.write(ANN, "a", 2, origin="tainted")
+    scene.clock.advance(60)
+    await scene.record.forget_facts(ANN, ["a", "none"], scene.at, [], run_id=None, retire=True)
+    assert await scene.current(ANN) == {}
+    first, beside = await scene.versions(ANN, "a")
+    assert (first.state, first.valid_to, beside.state) == ("superseded", scene.at, "conflict")
