@@ -1,5 +1,5 @@
 // A node's ports as lists and selects: every edge can be made and removed without a mouse.
-import { useMemo } from 'react'
+import { useMemo, useRef, useState } from 'react'
 import { useShallow } from 'zustand/react/shallow'
 import type { Port } from '../api/types'
 import { Icon, PortShape } from '../app/icons'
@@ -34,15 +34,24 @@ function PortLine({ id, port, side }: { id: string; port: Port; side: Side }) {
   const taken = new Set(edges.map((edge) => `${far(edge).node}\n${far(edge).port ?? ''}`))
   const free = others.filter((each) => !taken.has(`${each.node}\n${each.port}`))
   const label = `${side === 'inputs' ? 'Into' : 'From'} ${port.title || port.name}`
+  const [wanted, setWanted] = useState('')
+  const box = useRef<HTMLDivElement>(null)
+  // Arrows and letters only choose, since they pass over what is not meant; Enter connects.
+  const byKey = useRef(false)
   const join = (value: string) => {
     const [node = '', other = ''] = value.split('\n')
     const ends: Ends = side === 'inputs'
       ? { source: node, sourceHandle: other, target: id, targetHandle: port.name }
       : { source: id, sourceHandle: port.name, target: node, targetHandle: other }
     connect(ends)
+    setWanted('')
+    // The select may be gone with its last choice; the focus must not be, or the next key would be a shortcut.
+    requestAnimationFrame(() => {
+      if (document.activeElement === document.body) box.current?.querySelector<HTMLElement>('select, li:last-child button')?.focus()
+    })
   }
   return (
-    <div className="port-line">
+    <div className="port-line" ref={box}>
       <div className="port-name"><PortShape kind={port.kind} />{label}<span className="muted">{port.kind}</span></div>
       <ul>
         {edges.map((edge) => (
@@ -53,7 +62,12 @@ function PortLine({ id, port, side }: { id: string; port: Port; side: Side }) {
         ))}
       </ul>
       {free.length > 0 && (
-        <select aria-label={`${label}: connect`} value="" onChange={(e) => join(e.target.value)}>
+        <select aria-label={`${label}: connect`} title="Enter connects" value={wanted} onPointerDown={() => { byKey.current = false }} onBlur={() => setWanted('')}
+          onChange={(e) => (byKey.current ? setWanted(e.target.value) : join(e.target.value))}
+          onKeyDown={(e) => {
+            byKey.current = true
+            if (e.key === 'Enter' && wanted) { e.preventDefault(); join(wanted) }
+          }}>
           <option value="">{edges.length ? 'Connect another…' : 'Connect…'}</option>
           {free.map((each) => <option key={`${each.node}\n${each.port}`} value={`${each.node}\n${each.port}`}>{each.node}{each.main ? '' : ` · ${each.port}`}</option>)}
         </select>

@@ -33,6 +33,8 @@ export function SessionPage({ uid, run, seq }: { uid: string; run: string | null
   const version = useRun((s) => s.version)
   const events = useRun((s) => s.events)
   const connection = useRun((s) => s.connection)
+  // A finished session streams in as well, and is read from its beginning.
+  const running = useRun((s) => s.status === 'running')
   const attached = useRun((s) => s.session === uid)
   const [selected, setSelected] = useState<number | null>(seq)
   const [part, setPart] = useState<Part>('timeline')
@@ -81,8 +83,8 @@ export function SessionPage({ uid, run, seq }: { uid: string; run: string | null
       {withFlow && shownRun && <FlowAtRun run={shownRun} timeline={timeline.rows()} version={version} selected={row?.node ?? null}
         onSelect={(id) => choose(id ? timeline.rows().findLast((each) => each.run === shownRun && each.node === id) ?? null : null)} />}
       <div className="session-body">
-        {part === 'events' ? <EventList events={run ? events.filter((event) => event.run_id === run) : events} live={connection === 'open'} />
-          : attached && timeline.top.length ? <TimelineView timeline={timeline} version={version} live={connection === 'open'} selected={selected} node={row?.node ?? null} run={run} onSelect={choose} />
+        {part === 'events' ? <EventList events={run ? events.filter((event) => event.run_id === run) : events} live={running} />
+          : attached && timeline.top.length ? <TimelineView timeline={timeline} version={version} live={running} selected={selected} node={row?.node ?? null} run={run} onSelect={choose} />
             : <p className="pad muted">{connection === 'ended' ? 'This session has no events.' : 'Reading the timeline…'}</p>}
       </div>
     </main>
