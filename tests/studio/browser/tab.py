@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from http.cookies import SimpleCookie
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from playwright.sync_api import BrowserContext, ConsoleMessage, Locator, Page, Request, expect
 
-from tests.studio.live import Live
+from tests.studio.live import A, Live
 
 SHOTS = Path(__file__).parents[2] / "shots"
 HARMLESS_SCHEMES = ("data", "blob", "about")
@@ -25,10 +26,12 @@ class Tab:
         self.page, self.live = page, live
         self.troubles: list[str] = []
         self.status_expected: set[int] = set()
-        self.gone = False
+        self._open: set[Request] = set()
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.troubles.append(f"page error: {error}"))
         page.on("request", self._request)
+        page.on("requestfinished", self._answered)
+        page.on("requestfailed", self._answered)
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type not in ("error", "warning"):
@@ -36,14 +39,19 @@ class Tab:
         told = TOLD_ON_CONSOLE.search(message.text)
         if told and int(told[1]) in self.status_expected:
             return
-        if self.gone and "Failed to load resource" in message.text:
-            return
         self.troubles.append(f"console {message.type}: {message.text}")
 
     def _request(self, request: Request) -> None:
         where = urlsplit(request.url)
         if where.scheme not in HARMLESS_SCHEMES and where.netloc != f"127.0.0.1:{self.live.port}":
             self.troubles.append(f"foreign request: {request.url}")
+        if request.is_navigation_request():
+            self._open.clear()  # what the page before it asked for is answered to nobody
+        elif not where.path.endswith("/events"):  # streams stay open
+            self._open.add(request)
+
+    def _answered(self, request: Request) -> None:
+        self._open.discard(request)
 
     # -- where
 
@@ -53,9 +61,10 @@ class Tab:
         return self
 
     def flow(self, path: str) -> Tab:
-        """Open a flow of the folder and wait until it stands on the canvas."""
+        """Open a flow of the folder and wait until it stands still on the canvas."""
         self.go(f"/flows/{path}")
-        expect(self.page.locator(".canvas")).to_be_visible()
+        expect(self.page.locator(".react-flow__node").first).to_be_visible()
+        self.still()
         return self
 
     # -- parts of the page
@@ -121,6 +130,25 @@ class Tab:
             self.page.keyboard.press("Tab")
         raise AssertionError(f"{target} is not reached by {most} presses of Tab")
 
+    def settle(self) -> None:
+        """Wait until nothing was asked of the server for a moment."""
+        quiet = 0
+        while quiet < 3:
+            self.page.wait_for_timeout(50)
+            quiet = 0 if self._open else quiet + 1
+
+    def still(self) -> None:
+        """Wait until the canvas is laid out and fitted."""
+        self.settle()
+        before, now = None, self._places()
+        while before != now:
+            self.page.wait_for_timeout(60)
+            before, now = now, self._places()
+
+    def _places(self) -> list[str]:
+        moving = self.page.locator(".react-flow__viewport, .react-flow__node").all()
+        return [each.get_attribute("style") or "" for each in moving[:8]]
+
     def shot(self, name: str) -> None:
         """Keep a picture, to be looked at."""
         SHOTS.mkdir(exist_ok=True)
@@ -139,11 +167,13 @@ def middle(part: Locator) -> tuple[float, float]:
 
 
 def sign_in(context: BrowserContext, live: Live) -> None:
-    """Go through the one-time link, as `farthing studio` opens it."""
-    page = context.new_page()
-    page.goto(f"http://127.0.0.1:{live.port}/settings#token={live.studio.doors.new_link()}")
-    page.get_by_role("heading", level=1).wait_for()
-    page.close()
+    """The cookie for which a page exchanges the token of its link."""
+    given = live.request("POST", f"{A}/auth/exchange", {"token": live.studio.doors.new_link()})
+    assert given.status == 204, given
+    for name, morsel in SimpleCookie(given.headers["set-cookie"]).items():
+        context.add_cookies(
+            [{"name": name, "value": morsel.value, "domain": "127.0.0.1", "path": "/", "sameSite": "Strict"}]
+        )
 
 
 def doc(

@@ -34,7 +34,7 @@ def test_design_by_mouse_from_empty_to_running(tab: Tab, live: Live) -> None:
         expect(tab.node(kind)).to_be_visible()
     tab.top.get_by_role("button", name="Tidy").click()
     page.locator(".react-flow__controls-fitview").click()
-    page.wait_for_timeout(300)  # the canvas settles
+    tab.still()
     tab.wire("input", "out", "agent", "in")
     tab.wire("memory", "memory", "agent", "memory")
     tab.wire("budget", "budget", "agent", "budget")
@@ -73,7 +73,7 @@ def test_design_by_keyboard_alone(tab: Tab, live: Live) -> None:
         ("From out", "output"),
     ):
         tab.tab_to(tab.inspector.get_by_role("combobox", name=f"{label}: connect"))
-        keys.type(other)
+        keys.press("ArrowDown")
         keys.press("Enter")
         expect(
             tab.inspector.locator(".port-line", has_text=label).get_by_role("button", name=other, exact=True)
@@ -143,15 +143,15 @@ def test_design_undo_is_one_step_a_gesture(tab: Tab, live: Live) -> None:
 
 
 def test_design_problem_leads_to_its_field(tab: Tab, live: Live) -> None:
-    page = tab.flow(put(live, talk("wrong", limit="plenty"))).page
+    page = tab.flow(put(live, talk("wrong", threshold_pct=150))).page
     expect(tab.node("purse").get_by_role("img", name=re.compile("errors"))).to_be_visible()
     page.get_by_role("tab", name="Problems").click()
     page.get_by_role("tabpanel").get_by_role("button").first.click()
-    expect(tab.field("limit")).to_be_focused()
-    expect(tab.inspector.locator('[data-field="limit"] .wrongs')).not_to_be_empty()
+    expect(tab.field("threshold_pct")).to_be_focused()
+    expect(tab.inspector.locator('[data-field="threshold_pct"] .wrongs')).not_to_be_empty()
     tab.run()
     expect(page.get_by_role("alert").filter(has_text="problems")).to_be_visible()
-    tab.field("limit").fill("0.25")
+    tab.field("threshold_pct").fill("75")
     expect(tab.node("purse").get_by_role("img", name=re.compile("errors"))).to_have_count(0)
 
 

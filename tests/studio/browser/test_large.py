@@ -65,7 +65,7 @@ def test_large_flow_opens_and_drags(person: Callable[..., Person], live: Live) -
     first = opened(tab, f"/flows/{path}", ".react-flow__node")
     page = tab.page
     expect(page.locator(".minimap, .react-flow__minimap")).to_be_visible()
-    page.wait_for_load_state("networkidle")
+    tab.settle()
     tab.shot("large")
     frames = sorted(drag(tab, "part_209"))
     p95 = frames[int(len(frames) * 0.95)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import expect
@@ -14,28 +15,35 @@ from tests.studio.browser.tab import Tab
 from tests.studio.browser.test_text import LONG, languages
 from tests.studio.live import Live
 
-LOOKS = [(1440, 900, "light"), (1440, 900, "dark"), (1024, 768, "light"), (1024, 768, "dark")]
+LOOKS: tuple[tuple[int, int, Literal["light", "dark"]], ...] = (
+    (1024, 768, "dark"),
+    (1440, 900, "light"),
+    (1440, 900, "dark"),
+    (1024, 768, "light"),
+)
+FEW = 2
+"""So many of them, unless `STUDIO_SHOTS=all`: each takes its time."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("width", "height", "scheme"), LOOKS, ids=lambda value: str(value))
-def test_pages_are_pictured(
-    person: Callable[..., Person], tmp_path: Path, width: int, height: int, scheme: str
-) -> None:
-    live = Live(tmp_path / "server").start()
+def test_pages_are_pictured(person: Callable[..., Person], own_live: Callable[..., Live]) -> None:
+    live = own_live()
     (live.flows / "talk.json").unlink()
-    tab = person(live, width=width, height=height, color_scheme=scheme).tab()
+    tab = person(live).tab()
+    page = tab.page
+    looks = LOOKS if os.environ.get("STUDIO_SHOTS") == "all" else LOOKS[:FEW]
 
     def shoot(name: str) -> None:
-        tab.page.wait_for_load_state("networkidle")
-        tab.shot(f"{name}-{width}-{scheme}")
+        tab.settle()
+        for width, height, scheme in looks:
+            page.set_viewport_size({"width": width, "height": height})
+            page.emulate_media(color_scheme=scheme)
+            page.wait_for_timeout(100)  # the canvas takes its new size
+            tab.shot(f"{name}-{width}-{scheme}")
 
-    try:
-        empty(tab, shoot)
-        usual(tab, live, shoot)
-        extreme(tab, live, shoot)
-    finally:
-        live.stop()
+    empty(tab, shoot)
+    usual(tab, live, shoot)
+    extreme(tab, live, shoot)
 
 
 def titled(tab: Tab, path: str) -> None:
@@ -87,7 +95,7 @@ def usual(tab: Tab, live: Live, shoot: Callable[[str], None]) -> None:
     shoot("usual-budget-rows")
     titled(tab, "/sessions")
     page.get_by_role("region", name="Sessions").get_by_role("link").first.click()
-    page.locator('[data-row="call"]').first.click()
+    page.locator('[role="row"][data-row="call"]').first.click()
     shoot("usual-session")
     page.get_by_role("button", name="Flow", exact=True).click()
     shoot("usual-session-flow")

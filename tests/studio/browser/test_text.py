@@ -83,7 +83,7 @@ def test_planted_scripts_never_run(tab: Tab, live: Live) -> None:
     for path in ("/memory", "/budgets", "/settings"):
         tab.go(path)
         expect(page.get_by_role("heading", level=1)).to_be_visible()
-        page.wait_for_load_state("networkidle")
+        tab.settle()
         harmless(tab)
     tab.go("/memory")
     expect(page.get_by_text(IMAGE).first).to_be_visible()
@@ -129,7 +129,7 @@ def test_other_scripts_and_long_names_have_their_place(
             expect(page.get_by_role("heading", level=1)).to_be_visible()
             if page.get_by_role("checkbox", name="Rehearsals").count():
                 page.get_by_role("checkbox", name="Rehearsals").check()
-            page.wait_for_load_state("networkidle")
+            tab.settle()
         assert sideways(tab) == [False], path
 
 
