@@ -176,11 +176,11 @@ class TurnLine(NamedTuple):
 
 
 class UserTurns(NamedTuple):
-    """Turns by id. `count` is how many there are in all, `erasures` how much of the user's memory was erased
+    """Turns by id. `total` is how many there are in all, `erasures` how much of the user's memory was erased
     so far: where either is not as expected, what was taken in before must be read anew."""
 
     lines: tuple[TurnLine, ...]
-    count: int
+    total: int
     erasures: int
 
 

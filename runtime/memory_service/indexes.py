@@ -19,11 +19,14 @@ from runtime.record import Record, TurnLine
 
 if TYPE_CHECKING:
     from runtime.memory.finding.index import MemoryIndex
+    from runtime.memory.finding.tokens import Tokens
 
 MOST_INDEXES = 16
 """Indexes that are kept; the one that was used longest ago makes room."""
 AT_ONCE = 500
 """Items taken in before others get a turn."""
+LOOKED_AT = 60
+"""Exchanges of a search that are looked at more closely, best first."""
 ENOUGH_TOKENS = 20_000
 """Tokens' worth of exchanges that a search looks at; only a few of them are shown."""
 
@@ -118,6 +121,8 @@ class TurnIndex:
     def _clear(self) -> None:
         self._index: MemoryIndex | None = None
         self._exchanges: dict[int, Exchange] = {}
+        self._tokens: Tokens | None = None
+        self._words: dict[int, frozenset[str]] = {}
         self._last = 0
         self._erasures: int | None = None
 
@@ -132,25 +137,38 @@ class TurnIndex:
             return self._search(self._index, session_uid, query, now)
 
     def _search(self, index: MemoryIndex, session_uid: str, query: str, now: datetime) -> list[Found]:
-        from runtime.memory.finding.tokens import Tokens
-
-        tokens = Tokens()
-        wanted = set(tokens.terms(query))
+        wanted = self._terms(query)
         found: dict[int, Found] = {}
         for hit in index.recall(query, ENOUGH_TOKENS, now, without_session=session_uid).hits:
             exchange = self._exchanges[int(hit.id.partition(":")[0])]
             if exchange.id in found:
                 continue
-            words = {term for _, text in exchange.said for term in tokens.terms(text)}
-            if not wanted or wanted & words:
+            if len(found) == LOOKED_AT:
+                break
+            if not wanted or wanted & self._words_of(exchange):
                 found[exchange.id] = Found(exchange, hit.score)
         return list(found.values())
+
+    def _words_of(self, exchange: Exchange) -> frozenset[str]:
+        """The words of an exchange; taken apart once."""
+        words = self._words.get(exchange.id)
+        if words is None:
+            text = "\n".join(said.text for said in exchange.said)
+            words = self._words[exchange.id] = self._terms(text)
+        return words
+
+    def _terms(self, text: str) -> frozenset[str]:
+        from runtime.memory.finding.tokens import Tokens
+
+        if self._tokens is None:
+            self._tokens = Tokens()
+        return frozenset(self._tokens.terms(text))
 
     async def _sync(self, record: Record, session_uid: str, count: Estimator) -> None:
         nodes = self.whose.node_ids
         turns = await record.user_turns(session_uid, nodes, after=self._last)
         expected = len(self._exchanges) + len(turns.lines)
-        if self._last and (turns.erasures != self._erasures or turns.count != expected):
+        if self._last and (turns.erasures != self._erasures or turns.total != expected):
             self._clear()
             turns = await record.user_turns(session_uid, nodes)
         self._erasures = turns.erasures

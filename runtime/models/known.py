@@ -6,6 +6,7 @@ import html
 import json
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from runtime.messages import Message
@@ -48,11 +49,15 @@ _TOLD: tuple[tuple[str, str], ...] = (
 """What is remembered only when that is asked for: in passing it is mostly about today."""
 
 
-def _compiled(patterns: Sequence[tuple[str, str]]) -> tuple[tuple[re.Pattern[str], str], ...]:
+PERSONAL = re.compile(r"\b(?:my|i|me)\b", re.IGNORECASE)
+"""Without any of these words nobody says anything of themselves, and the patterns need not be compiled."""
+
+
+@cache
+def _compiled(patterns: tuple[tuple[str, str], ...]) -> tuple[tuple[re.Pattern[str], str], ...]:
     return tuple((re.compile(pattern + _END, re.IGNORECASE), key) for pattern, key in patterns)
 
 
-ALWAYS, TOLD = _compiled(_ALWAYS), _compiled(_TOLD)
 REMEMBER = re.compile(
     r"\b(?:please )?(?:remember|note|keep in mind)(?: that|:|,)? (?P<rest>.+)", re.IGNORECASE | re.DOTALL
 )
@@ -120,7 +125,9 @@ def stated_in(text: str) -> list[Known]:
         if sentence.rstrip().endswith("?"):
             continue
         told = REMEMBER.search(sentence)
-        said = _patterns_in(sentence, ALWAYS + TOLD if told else ALWAYS)
+        if not told and not PERSONAL.search(sentence):
+            continue
+        said = _patterns_in(sentence, _compiled(_ALWAYS + _TOLD if told else _ALWAYS))
         if told and not said:
             said = [_note(told["rest"].strip(" .!"))]
         found.update((fact.key, fact) for fact in said)

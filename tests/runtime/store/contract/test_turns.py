@@ -37,12 +37,12 @@ async def test_turns_of_a_user_come_in_order_of_completion_and_only_theirs(scene
         ("two", "c"),
         ("one", "m"),
     ]
-    assert (found.count, found.erasures) == (3, 0)
+    assert (found.total, found.erasures) == (3, 0)
     assert [line.run_id for line in found.lines] == ["r1", "r2", "r7"]
     assert [line.at for line in found.lines] == [scene.at - timedelta(seconds=s) for s in (7, 6, 1)]
     later = await scene.record.user_turns(one, ["agent", "second"], after=found.lines[1].id)
     assert [line.messages[0].content for line in later.lines] == ["k", "m"]
-    assert later.count == 4
+    assert later.total == 4
 
 
 async def test_a_session_of_nobody_has_no_other_turns(scene: Scene) -> None:
