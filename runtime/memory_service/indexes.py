@@ -27,7 +27,7 @@ AT_ONCE = 500
 """Items taken in before others get a turn."""
 LOOKED_AT = 60
 """Exchanges of a search that are looked at more closely, best first."""
-ENOUGH_TOKENS = 20_000
+ENOUGH_TOKENS = 6_000
 """Tokens' worth of exchanges that a search looks at; only a few of them are shown."""
 
 

@@ -65,8 +65,8 @@ def sections(
     *,
     by_query: bool = False,
 ) -> Sections:
-    """Blocks, facts and passages as sections with their items. `by_query`: also the facts that went whole
-    were chosen for the question.
+    """Blocks, facts, insights and passages as sections with their items. `by_query`: also the facts that went
+    whole were chosen for the question.
 
     Of facts and passages that were packed together the facts' section has its own items' tokens, the
     passages' section the rest: what stands around them is theirs.
@@ -76,19 +76,30 @@ def sections(
     if chosen.blocks:
         names = tuple(ContextItem(ref=f"block/{block.name}", tokens=0) for block in blocks)
         stable.append(ContextSection(name="blocks", tokens=chosen.blocks_size.tokens, items=names))
-    facts = tuple(item(entry, sources) for entry in chosen.shown if entry.kind == "fact")
+    facts = [item(entry, sources) for entry in chosen.shown if entry.kind == "fact"]
     passages = tuple(item(entry, sources) for entry in chosen.shown if entry.kind == "episode")
     packed = 0 if chosen.recall is None else count(chosen.recall)
     if chosen.facts is not None:
-        whole = ContextSection(name="known_facts", tokens=count(chosen.facts), items=facts)
-        (recalled if by_query else stable).append(whole)
+        (recalled if by_query else stable).extend(_of_facts(facts, count(chosen.facts)))
     elif facts:
         own = min(packed, sum(each.tokens for each in facts)) if passages else packed
-        recalled.append(ContextSection(name="known_facts", tokens=own, items=facts))
+        recalled += _of_facts(facts, own)
         packed -= own
     if passages:
         recalled.append(ContextSection(name="passages", tokens=packed, items=passages))
     return Sections(tuple(stable), tuple(recalled))
+
+
+def _of_facts(facts: Sequence[ContextItem], tokens: int) -> list[ContextSection]:
+    """Facts as known facts and, where they came from extraction, as insights; both stand in one text."""
+    insights = tuple(each for each in facts if each.source == "derived")
+    known = tuple(each for each in facts if each.source != "derived")
+    of_insights = min(tokens, sum(each.tokens for each in insights)) if known else tokens
+    found = [ContextSection(name="known_facts", tokens=tokens - of_insights, items=known)] if known else []
+    return [
+        *found,
+        *([ContextSection(name="insights", tokens=of_insights, items=insights)] if insights else []),
+    ]
 
 
 def item(entry: Entry, sources: Mapping[str, str]) -> ContextItem:

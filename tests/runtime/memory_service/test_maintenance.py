@@ -189,6 +189,8 @@ async def test_a_turn_leaves_facts_that_are_derived_and_sent_later() -> None:
         (["bicycle"], "derived"),
         (["city"], "derived"),
     ]
+    (bill,) = ran.of("context.assembled")
+    assert [(part.name, len(part.items)) for part in bill.sections if part.items][1:] == [("insights", 2)]
     system = ran.requests[0].messages[0].content or ""
     assert 'bicycle: "tandem" [derived, 2026-01-05, 0.90]' in system
     assert 'city: "Ghent" [derived, 2026-01-05, 0.70]' in system
