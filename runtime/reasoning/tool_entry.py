@@ -47,19 +47,25 @@ class ToolEntry:
         self._key, self._tool, self._effect, self._shown = key, tool, effect, shown
         self._began = journal.clock.monotonic()
 
-    async def refused(self, outcome: Outcome) -> Outcome:
+    def refused(self, outcome: Outcome) -> Outcome:
         """The call is not carried out; both events say so."""
         self._journal.say(self._request())
-        await self._journal.flush()
         self._journal.say(self._response(outcome))
         return outcome
 
-    async def carried_out(self, work: Callable[[], Awaitable[Outcome]], *, stored: bool) -> Outcome:
-        """Do the work between the call's two events, and in the journal where its result is to be stored."""
+    async def carried_out(
+        self, work: Callable[[], Awaitable[Outcome]], *, stored: bool = False, own: bool = False
+    ) -> Outcome:
+        """Do the work between the call's two events, and in the journal where its result is to be stored.
+
+        What is asked is committed before anybody outside is asked; Farthing's `own` tools commit their own
+        changes after it.
+        """
         if stored:
             return await self._journaled(work)
         self._journal.say(self._request())
-        await self._journal.flush()
+        if not own:
+            await self._journal.flush()
         try:
             outcome = await work()
         except asyncio.CancelledError:

@@ -116,14 +116,14 @@ class Toolbox:
         shown = self._cleaned(arguments if wrong is None else text[:PREVIEW_CHARS])
         entry = ToolEntry(self._journal, where, key, name, "none" if tool is None else tool.effect, shown)
         if tool is None or wrong is not None:
-            return await entry.refused(Outcome(None, wrong))
+            return entry.refused(Outcome(None, wrong))
         if isinstance(tool, LentTool):
             lent = tool
             return await entry.carried_out(
                 lambda: self._lent(lent, arguments, where, key), stored=lent.effect != "none"
             )
         own = tool
-        return await entry.carried_out(lambda: self._own(own, arguments, where), stored=False)
+        return await entry.carried_out(lambda: self._own(own, arguments, where), own=True)
 
     async def _own(self, tool: Tool, arguments: Mapping[str, Any], where: Where) -> Outcome:
         try:
