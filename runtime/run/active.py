@@ -52,6 +52,7 @@ class ActiveRun:
         self._journal = Journal(services.record, self.run_id, services.clock, on_event)
         self._cancelled = False
         self._driving: asyncio.Task[None] | None = None
+        self._waiting: asyncio.Task[None] | None = None
         self._began = services.clock.monotonic()
         self.claimed: asyncio.Future[Claimed] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._see_through())
@@ -59,8 +60,9 @@ class ActiveRun:
     def cancel(self) -> None:
         """Ask the run to end at once; its model request is aborted and settled."""
         self._cancelled = True
-        if self._driving is not None:
-            self._driving.cancel()
+        for each in (self._waiting, self._driving):
+            if each is not None:
+                each.cancel()
 
     async def outcome(self) -> Outcome:
         """Wait for the end."""
@@ -105,7 +107,7 @@ class ActiveRun:
         an error too."""
         try:
             await check_trust(self.prepared, self._services)
-            await self._services.maintenance.settled(self.prepared.session)
+            await self._maintained()
             claimed = await self._claim_now()
         except BaseException as error:
             self.claimed.set_exception(error)
@@ -113,6 +115,13 @@ class ActiveRun:
             raise
         self.claimed.set_result(claimed)
         return claimed
+
+    async def _maintained(self) -> None:
+        """Wait until no maintenance of this session is under way, or this run is cancelled."""
+        maintenance, session = self._services.maintenance, self.prepared.session
+        if maintenance.busy(session):
+            self._waiting = asyncio.ensure_future(maintenance.settled(session))
+            await asyncio.wait([self._waiting])
 
     async def _claim_now(self) -> Claimed:
         prepared, services, now = self.prepared, self._services, self._services.clock.now()

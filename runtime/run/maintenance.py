@@ -25,6 +25,10 @@ class Maintenance:
         self._under_way[session] = task
         task.add_done_callback(lambda done: self._ended(session, done))
 
+    def busy(self, session: SessionKey) -> bool:
+        """Whether maintenance of this session is under way."""
+        return session in self._under_way
+
     async def settled(self, session: SessionKey) -> None:
         """Wait until no maintenance of this session is under way."""
         task = self._under_way.get(session)

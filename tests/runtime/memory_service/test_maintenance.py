@@ -9,11 +9,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from runtime.clock import VirtualClock
+from runtime.clock import SystemClock, VirtualClock
 from runtime.facts import Partition
 from runtime.record import LedgerFilter, SessionFilter, SessionKey
 from runtime.run.maintenance import Maintenance
+from runtime.run.services import Services
+from runtime.run.start import RunRequest, prepare, start
 from runtime.testing import Bench, Ran
+from runtime.testing.bench import FixedClients, scripted
 from tests.flows import agent_flow, calls, says
 from tests.runtime.memory_service.test_assembly import with_window
 
@@ -246,3 +249,20 @@ async def test_a_buffer_is_cut_after_what_is_summed_up(tmp_path: Path) -> None:
     system, *rest = [message.content or "" for message in ran.requests[0].messages]
     assert "They spoke of chain" in system
     assert "turn 10 " in rest[-3]
+
+
+async def test_a_run_that_waits_for_maintenance_can_be_cancelled_at_once() -> None:
+    clock = SystemClock()
+    async with Bench(clock=clock) as bench:
+        clients = FixedClients(clock, scripted([says("x")], clock))
+        services = Services(bench.record, bench.settings, clock, clients=clients)
+        raw = msgspec.json.encode(agent_flow())
+        prepared = prepare(RunRequest(flow_bytes=raw, input="go", session="s", trusted=True), services)
+        services.maintenance.begin(prepared.session, asyncio.sleep(60))
+        run = start(prepared, services)
+        await asyncio.sleep(0.05)
+        assert not run.claimed.done(), "it waits"
+        run.cancel()
+        async with asyncio.timeout(5):
+            assert (await run.outcome()).state == "cancelled"
+        await services.maintenance.stop()
