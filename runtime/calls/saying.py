@@ -28,6 +28,7 @@ from runtime.ledger import (
     Counter,
     Refused,
     Rule,
+    amount_text,
     gauge,
     gauge_text,
 )
@@ -116,10 +117,11 @@ class Opening:
                 run_id=run_id,
             )
         over = shown.limit is not None and shown.used >= shown.limit
-        words = "is used up" if over else "has too little left for this call"
+        words = "is used up" if over else f"has too little left for this call{_may_use(rule, refused)}"
+        lower = "" if over else " Or let the agent answer in less: `max_output_tokens`."
         return BudgetExceeded(
             f"The budget {rule.name!r} {words}: {gauge_text(shown)}.",
-            remedy=f"Raise {rule.field}{_or_for_now(rule)}.",
+            remedy=f"Raise {rule.field}{_or_for_now(rule)}.{lower}",
             node_id=node_id,
             run_id=run_id,
         )
@@ -138,7 +140,15 @@ class Opening:
 
 def _or_for_now(rule: Rule) -> str:
     """A limit of one run cannot be raised; the others can."""
-    return "" if rule.period == "run" else f", or for now: farthing budget raise {rule.name}"
+    if rule.period == "run":
+        return ""
+    return f", or for now: farthing budget raise {rule.name} --to N --reason WHY"
+
+
+def _may_use(rule: Rule, refused: Refused) -> str:
+    """The estimate that a strict budget has no room for."""
+    estimate = refused.estimate.tokens if rule.metric == "tokens" else refused.estimate.cost
+    return "" if estimate is None else f", which may use {amount_text(rule.metric, estimate)}"
 
 
 class Closing:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from runtime.events import CallError
+from runtime.messages import Message, ToolCall
 
 PREVIEW_CHARS = 80
 MAX_ARGUMENT_CHARS = 100_000
@@ -29,6 +30,28 @@ def parse_arguments(text: str) -> tuple[dict[str, Any], CallError | None]:
     if not isinstance(value, dict):
         return {}, _bad(f"The arguments must be one JSON object. They were: {preview!r}")
     return value, None
+
+
+def without_broken(message: Message) -> Message:
+    """The message as it goes back to the model: arguments that cannot be read are an empty object there.
+
+    Many endpoints refuse a history whose arguments are no JSON object, and noise would be paid for in every
+    later call; the call's result says what was wrong with them.
+    """
+    calls = tuple(
+        call if parse_arguments(call.arguments)[1] is None else ToolCall(call.id, call.name, "{}")
+        for call in message.tool_calls
+    )
+    if all(new is old for new, old in zip(calls, message.tool_calls, strict=True)):
+        return message
+    extra = message.extra
+    if "tool_calls" in extra:
+        replayed = [
+            {**kept, "function": {"name": call.name, "arguments": call.arguments}}
+            for kept, call in zip(extra["tool_calls"], calls, strict=True)
+        ]
+        extra = {**extra, "tool_calls": replayed}
+    return msgspec.structs.replace(message, tool_calls=calls, extra=extra)
 
 
 def _bad(message: str) -> CallError:

@@ -9,6 +9,7 @@ import msgspec
 
 from runtime.messages import Message, ToolCall
 from runtime.reasoning.action import Action, action_schema, instructions, read_action
+from runtime.reasoning.arguments import without_broken
 from runtime.reasoning.desk import Call
 from runtime.reasoning.thinking import Thinking
 from runtime.reasoning.toolbox import distinct_ids
@@ -35,7 +36,7 @@ async def with_tools(thinking: Thinking) -> Decision:
     schema = thinking.config.output_schema if not tools else None
     answered = await thinking.call(Call(tools=tools, schema=schema, extra=_shape(thinking)))
     message = distinct_ids(answered.reply.message)
-    thinking.turn.append(message)
+    thinking.turn.append(without_broken(message))
     if not message.tool_calls:
         return Decision(answered.reply.text)
     thinking.turn += await thinking.use_tools(message.tool_calls)
