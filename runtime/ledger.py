@@ -299,10 +299,12 @@ PERIOD_WORDS: dict[str, str] = {
 
 
 def gauge_text(shown: Gauge) -> str:
-    """`$0.31 of $0.50 today, resets 00:00 UTC Monday 2 March`; "at least" where a cost is unknown."""
-    least = "at least " if shown.unknown else ""
-    text = f"{least}{amount_text(shown.metric, shown.used)} of {amount_text(shown.metric, shown.limit)}"
-    text = f"{text} {PERIOD_WORDS[shown.period]}"
+    """`$0.31 of $0.50 today, resets 00:00 UTC Monday 2 March`; "at least" where a cost is unknown, and no
+    limit where none is at hand."""
+    text = ("at least " if shown.unknown else "") + amount_text(shown.metric, shown.used)
+    if shown.limit is not None:
+        text += f" of {amount_text(shown.metric, shown.limit)}"
+    text += f" {PERIOD_WORDS[shown.period]}"
     if shown.resets_at is not None:
         text += f", resets {shown.resets_at:%H:%M UTC %A} {shown.resets_at.day} {shown.resets_at:%B}"
     return text

@@ -130,7 +130,8 @@ def budget_lines(rows: Iterable[Row], paper: Paper) -> list[str]:
 
 def budget_words(gauge: Gauge, paper: Paper) -> list[str]:
     """A budget in words: what is left, of what, and when it starts anew."""
-    text = f"  {gauge.budget}: {left_text(gauge)}, used {gauge_text(gauge)}"
+    left = "" if gauge.limit is None else f"{left_text(gauge)}, "
+    text = f"  {gauge.budget}: {left}used {gauge_text(gauge)}"
     return textwrap.wrap(visible(text), paper.width, subsequent_indent="    ", break_on_hyphens=False)
 
 
