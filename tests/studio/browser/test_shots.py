@@ -38,7 +38,7 @@ def test_pages_are_pictured(person: Callable[..., Person], own_live: Callable[..
         for width, height, scheme in looks:
             page.set_viewport_size({"width": width, "height": height})
             page.emulate_media(color_scheme=scheme)
-            page.wait_for_timeout(100)  # the canvas takes its new size
+            page.wait_for_timeout(150)  # the canvas takes its new size
             tab.shot(f"{name}-{width}-{scheme}")
 
     empty(tab, shoot)
