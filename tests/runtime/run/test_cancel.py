@@ -20,7 +20,10 @@ from runtime.store.opening import open_record
 from runtime.testing import FixedClients
 from tests.flows import agent_flow, calls, says
 
-BUDGETS: list[dict[str, Any]] = [{"metric": "tokens", "limit": 10_000_000}, {"metric": "spend", "period": "daily", "limit": "500"}]
+BUDGETS: list[dict[str, Any]] = [
+    {"metric": "tokens", "limit": 10_000_000},
+    {"metric": "spend", "period": "daily", "limit": "500"},
+]
 SCRIPT = {
     "*": [
         calls("memory_write", {"key": "k", "value": "v"}, latency_s=0.004),
