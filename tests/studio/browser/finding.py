@@ -31,6 +31,11 @@ for (const name of fs.readdirSync(bin).filter(each => each.endsWith('.br'))) {
 }
 """
 
+FONTS = """<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig>
+<dir>{out}/fonts</dir><dir>/usr/share/fonts</dir><cachedir>{out}/cache</cachedir></fontconfig>
+"""
+"""The packed browser's own fonts: without any, no text has a size."""
+
 
 class Found(NamedTuple):
     """A browser: its path, and what its process needs in the environment."""
@@ -72,6 +77,7 @@ def unpack_browser(place: Path) -> Found:
             inside.mkdir(exist_ok=True)
             shutil.unpack_archive(each, inside, filter="data")
         (out / "chromium").chmod(0o755)
+        (out / "fonts" / "fonts.conf").write_text(FONTS.format(out=out), encoding="utf-8")
     libraries = f"{out / 'al2023' / 'lib'}:{os.environ.get('LD_LIBRARY_PATH', '')}"
     return Found(str(out / "chromium"), {"LD_LIBRARY_PATH": libraries, "FONTCONFIG_PATH": str(out / "fonts")})
 
