@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -85,6 +86,7 @@ def _check_letters(args: Sequence[str]) -> None:
 
 def main() -> NoReturn:
     """The console script."""
+    gc.disable()  # nothing that is imported is garbage; `opened` turns it on again for the work itself
     prepare()
     if COMPLETE in os.environ:
         group.main(prog_name=NAME)  # answers the shell and exits

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -39,6 +40,7 @@ async def opened(path: Path, clock: Clock) -> AsyncIterator[Record]:
 
     record = open_record(path, clock)
     await record.open()
+    gc.enable()
     try:
         yield record
     finally:

@@ -8,7 +8,6 @@ import msgspec
 
 from runtime.errors import InputError
 from runtime.facts import INTERNAL_PREFIX, MODEL_KINDS, Kind
-from runtime.memory.transient import is_transient
 
 USAGE_PREFIX = "usage/"
 LONGEST_TTL_S = 10 * 365 * 86_400
@@ -52,6 +51,8 @@ def refused(gate: Any, said: Statement) -> Refused | None:
 
 def with_end(gate: Any, said: Statement) -> Statement:
     """The statement with an end, where it has none and will not hold for long."""
+    from runtime.memory.transient import is_transient
+
     if gate.transient != "expire" or said.ttl_s is not None or not is_transient(said.value):
         return said
     return said._replace(ttl_s=gate.transient_ttl_s)
@@ -63,6 +64,8 @@ def normal(name: str | None) -> str | None:
 
 
 def _transient(gate: Any, said: Statement) -> Refused | None:
+    from runtime.memory.transient import is_transient
+
     if gate.transient != "refuse" or said.ttl_s is not None or not is_transient(said.value):
         return None
     return Refused("memory.transient", "it will not hold for long; give it a `ttl`, or leave it out")
