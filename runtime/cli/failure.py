@@ -65,7 +65,7 @@ def problem_lines(problem: Problem, *, on: bool) -> list[str]:
     where = f"node {one_line(problem.node_id)} " if problem.node_id else ""
     lines = [
         f"  {paint(problem.level, colour, on=on)} {where}{paint(one_line(problem.path), 'dim', on=on)}: "
-        f"{visible(problem.message)}"
+        f"{visible(problem.message.removeprefix(f'{problem.path}: '))}"
     ]
     if problem.remedy:
         lines.append(f"    {paint('do:', 'bold', on=on)} {visible(problem.remedy)}")

@@ -48,14 +48,18 @@ def check_whole(draft: Draft) -> None:
             "$.nodes",
             "warning",
         )
+    broken = {node.id for node in draft.spec.nodes} - draft.nodes.keys()
+    fed = {edge.target for edge in draft.spec.edges if edge.source in broken}
+    feeding = {edge.source for edge in draft.spec.edges if edge.target in broken}
     for node in draft.nodes.values():
-        _reached(draft, node)
+        _reached(draft, node, fed, feeding)
 
 
-def _reached(draft: Draft, node: Compiled) -> None:
+def _reached(draft: Draft, node: Compiled, fed: set[str], feeding: set[str]) -> None:
+    """What has no edge. Edges from and to nodes that are themselves wrong count: mending these is enough."""
     node_id, path = node.spec.id, draft.path_of[node.spec.id]
     for port in node.inputs.values():
-        if port.required and (node_id, port.name) not in draft.taken:
+        if port.required and (node_id, port.name) not in draft.taken and node_id not in fed:
             draft.say(
                 "flow.missing_edge",
                 f"nothing leads to {port.name!r} of {node_id!r}",
@@ -63,7 +67,7 @@ def _reached(draft: Draft, node: Compiled) -> None:
                 node_id,
                 path,
             )
-    if node.type.run is None and node_id not in draft.leaving:
+    if node.type.run is None and node_id not in draft.leaving and node_id not in feeding:
         everywhere = getattr(node.config, "applies_to", None) == "flow"
         if not everywhere:
             draft.say(

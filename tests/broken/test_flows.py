@@ -8,7 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from runtime.errors import BadFlow
+from runtime.cli.failure import problem_lines
+from runtime.errors import BadFlow, Problem
 from runtime.spec import load_flow
 from runtime.testing import run_flow
 from tests.flows import agent_flow
@@ -40,3 +41,17 @@ async def test_each_visit_of_a_circle_begins_and_ends_under_its_number() -> None
 async def test_every_example_ends_well_on_an_input_of_ones_own(path: Path) -> None:
     ran = await run_flow(path, "The chain of my Brompton broke near Leeds; I paid 40 pounds.")
     assert ran.outcome.state == "completed"
+
+
+@pytest.mark.promise("FLO-3")
+async def test_a_node_that_is_wrong_is_the_only_problem() -> None:
+    budgets = [{"metric": "tokens", "period": "run", "limit": 5}]
+    with pytest.raises(BadFlow) as caught:
+        await run_flow(agent_flow(agent={"max_iterations": 0}, memory={}, budgets=budgets), "Hello")
+    assert [(problem.node_id, problem.level) for problem in caught.value.problems] == [("a", "error")]
+
+
+@pytest.mark.promise("FLO-3", "CLI-3")
+def test_a_problem_names_its_place_once() -> None:
+    problem = Problem("flow.bad_value", "$.x: too small", "Change it.", path="$.x")
+    assert problem_lines(problem, on=False) == ["  error $.x: too small", "    do: Change it."]
