@@ -172,6 +172,7 @@ def test_serve_has_no_pages_and_drains(start: Callable[..., Process], fake_model
     assert [session["state"] for session in sessions] == ["cancelled"]
 
 
+@pytest.mark.promise("STU-7")
 def test_killed_server_leaves_its_run_interrupted_and_charged(
     start: Callable[..., Process], fake_model: FakeModel
 ) -> None:

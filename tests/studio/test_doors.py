@@ -34,6 +34,7 @@ def named(endpoint: Endpoint) -> str:
     return f"{endpoint.method} {endpoint.path}"
 
 
+@pytest.mark.promise("STU-1")
 @pytest.mark.parametrize("endpoint", CLOSED, ids=named)
 def test_route_is_closed_without_a_credential(live: Live, endpoint: Endpoint) -> None:
     for headers in ({}, {"authorization": "Bearer wrong"}, {"cookie": f"farthing_{live.port}=wrong"}):
@@ -41,6 +42,7 @@ def test_route_is_closed_without_a_credential(live: Live, endpoint: Endpoint) ->
         assert (answer.status, answer.code) == (401, "auth.missing")
 
 
+@pytest.mark.promise("STU-1")
 def test_only_shell_health_and_exchange_are_open(live: Live) -> None:
     opened = [named(e) for e in TABLE if e.role is None]
     assert opened == ["POST /auth/exchange", "POST /auth/link"]
@@ -49,6 +51,7 @@ def test_only_shell_health_and_exchange_are_open(live: Live) -> None:
     assert live.request("GET", "/sessions/anything").raw == live.request("GET", "/").raw
 
 
+@pytest.mark.promise("STU-1")
 @pytest.mark.parametrize("endpoint", CLOSED, ids=named)
 def test_route_asks_for_its_role(live: Live, endpoint: Endpoint) -> None:
     assert endpoint.role is not None
@@ -75,6 +78,7 @@ def owned(live: Live) -> dict[str, str]:
 FOREIGN_READS = [e for e in CLOSED if e.method == "GET" and e.tag not in ("catalog", "flows")]
 
 
+@pytest.mark.promise("STU-2")
 @pytest.mark.parametrize("endpoint", FOREIGN_READS, ids=named)
 def test_nothing_of_others_is_read(live: Live, owned: dict[str, str], endpoint: Endpoint) -> None:
     """No role but operator sees another user's name, session, facts, spending or even that they are there."""
@@ -101,6 +105,7 @@ def test_operator_sees_all(live: Live, owned: dict[str, str]) -> None:
     assert [(fact["key"], fact["value"]) for fact in facts] == [("name", "Heron")]
 
 
+@pytest.mark.promise("STU-2")
 @pytest.mark.parametrize("role", ["runner", "editor"])
 def test_nothing_of_others_is_changed(live: Live, owned: dict[str, str], role: Any) -> None:
     token = live.token("me", role)

@@ -43,6 +43,7 @@ def test_saved_flow_is_canonical_and_named_by_its_bytes(live: Live, editor: str)
     assert listed["deep/er/one.json"]["id"] == saved.json["flow"]["id"]
 
 
+@pytest.mark.promise("STU-4")
 def test_stale_save_never_overwrites(live: Live, editor: str) -> None:
     first = put(live, editor, "stale.json", FLOW, None).json
     place = live.flows / "stale.json"
@@ -89,6 +90,7 @@ PATHS = [
 ]  # fmt: skip
 
 
+@pytest.mark.promise("STU-4")
 @pytest.mark.parametrize("path", PATHS)
 def test_no_path_leads_out(live: Live, editor: str, path: str) -> None:
     before = sorted(live.home.rglob("*.json"))

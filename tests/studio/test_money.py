@@ -169,6 +169,7 @@ def test_ledger_pages(live: Live) -> None:
 # Settings
 
 
+@pytest.mark.promise("STU-6")
 def test_settings_never_hold_a_key(own_live: Callable[..., Live]) -> None:
     live = own_live()
     chief, viewer = live.token("chief", "operator"), live.token("ada", "viewer")

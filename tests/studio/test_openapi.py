@@ -20,6 +20,7 @@ def document(live: Live) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.promise("STU-8")
 def test_document_names_every_route_and_nothing_else(document: dict[str, Any]) -> None:
     written = {(m.upper(), path) for path, item in document["paths"].items() for m in item}
     known = {(e.method, BASE + re.sub(r":path\}", "}", e.path)) for e in TABLE}
@@ -91,6 +92,7 @@ def _local(value: Any) -> Any:
     return value.replace("#/components/schemas/", "#/$defs/") if isinstance(value, str) else value
 
 
+@pytest.mark.promise("STU-8")
 @pytest.mark.slow
 def test_whatever_is_sent_gets_a_proper_answer(live: Live, document: dict[str, Any]) -> None:
     """Requests made up from the document, sound ones and broken ones: never a fault of the server, always an

@@ -138,6 +138,7 @@ def test_cancel_is_quick_and_twice_is_harmless(paid: Live, fake_model: FakeModel
     assert len(fake_model.calls) == 1 and not run["here"]
 
 
+@pytest.mark.promise("STU-7")
 def test_server_that_stops_cancels_runs_and_closes_streams(
     own_live: Callable[..., Live], fake_model: FakeModel
 ) -> None:
@@ -227,6 +228,7 @@ PAYLOADS = [
 ]  # fmt: skip
 
 
+@pytest.mark.promise("STU-5")
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_strangers_text_comes_back_as_json_alone(live: Live, payload: str) -> None:
     token = live.token("x" + payload.replace("\n", " ").replace("\0", "").replace("\u202e", ""), "editor")

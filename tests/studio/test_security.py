@@ -12,6 +12,7 @@ from tests.studio.live import A, Live
 HOSTS = {"127.0.0.1": 200, "localhost": 200, "[::1]": 200, "evil.example": 400, "127.0.0.1.evil.example": 400}
 
 
+@pytest.mark.promise("STU-5")
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("path", ["/health", "/", f"{A}/me"])
 def test_other_host_names_are_refused(live: Live, host: str, path: str) -> None:
@@ -35,6 +36,7 @@ ORIGINS = [
 ]
 
 
+@pytest.mark.promise("STU-5")
 @pytest.mark.parametrize(("headers", "status"), ORIGINS)
 def test_other_sites_pages_are_refused(live: Live, headers: dict[str, str], status: int) -> None:
     token = live.token("me", "viewer")

@@ -40,6 +40,7 @@ def read(live: Live, token: str, path: str, cursor: str | None = None) -> list[F
         return list(frames(response))
 
 
+@pytest.mark.promise("STU-3")
 def test_stream_has_every_event_once_and_ends_with_the_run(live: Live) -> None:
     token = live.token("reader", "runner")
     run = begin(live, token)
@@ -58,6 +59,7 @@ def test_stream_has_every_event_once_and_ends_with_the_run(live: Live) -> None:
     assert [frame.json for frame in events] == stored["events"] and stored["next"] is None
 
 
+@pytest.mark.promise("STU-3")
 def test_stream_goes_on_after_the_last_id(live: Live) -> None:
     token = live.token("reader", "runner")
     run = begin(live, token)
@@ -71,6 +73,7 @@ def test_stream_goes_on_after_the_last_id(live: Live) -> None:
         assert response.status == 204
 
 
+@pytest.mark.promise("STU-3")
 @pytest.mark.parametrize("cursor", ["abc", "-1", "99999", "1.5", "9" * 40, "²"])
 def test_bad_cursor_starts_anew_and_says_so(live: Live, cursor: str) -> None:
     token = live.token("reader", "runner")
@@ -99,6 +102,7 @@ def test_purged_cursor_starts_anew(given_id: str | None, place: Place) -> None:
     assert place_of(given_id, 11, 20) == place
 
 
+@pytest.mark.promise("STU-3")
 def test_page_can_leave_and_the_run_goes_on(paid: Live, fake_model: FakeModel) -> None:
     token = paid.token("ada", "runner")
     fake_model.play(answer("one two three four", gap_s=0.05))
