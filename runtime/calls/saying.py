@@ -73,6 +73,7 @@ class Opening:
                 )
                 for i in admission.warnings
             ]
+            events += self._unpriced(admission, gauges, where)
         if self.account.rules:
             events.append(
                 BudgetReserved(
@@ -99,6 +100,31 @@ class Opening:
             )
         )
         return events
+
+    def _unpriced(
+        self, admission: Admitted, gauges: tuple[Gauge, ...], where: dict[str, Any]
+    ) -> list[AgentWarning]:
+        """That a limit in money holds nothing of this call, since its model has shown no cost."""
+        if admission.estimate.cost is not None:
+            return []
+        rules = self.account.rules
+        loose = [
+            held.rule for held in admission.holds if rules[held.rule].metric == "spend" and not held.amount
+        ]
+        if not loose:
+            return []
+        shown = gauges[loose[0]]
+        return [
+            AgentWarning(
+                **where,
+                code="budget.cost_unknown",
+                message=f"The budget {shown.budget!r} cannot limit {self.account.model}: it has no price and"
+                f" reports no cost, so {gauge_text(shown)}.",
+                remedy=f"Give it a price ([providers.{self.account.provider.name}.prices] in the settings),"
+                " limit its tokens, or set `unknown_cost` to `block`.",
+                gauge=shown,
+            )
+        ]
 
     def _hold(self, index: int, amount: int) -> Hold:
         rule = self.account.rules[index]

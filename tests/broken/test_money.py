@@ -66,3 +66,21 @@ async def test_first_call_without_figures_stays_unknown(fake_model: FakeModel, t
         fake_model.play(answer(usage=None))
         (row,) = (await here.run(CAPPED)).settled()
         assert (row.cost, row.cost_source, row.estimated) == (None, "unknown", True)
+
+
+@pytest.mark.promise("BUD-13")
+async def test_a_limit_in_money_that_cannot_hold_says_so(fake_model: FakeModel, tmp_path: Path) -> None:
+    async with place(tmp_path, unpriced(fake_model)) as here:
+        first = await here.run(CAPPED)
+        assert first.of("agent.warning") == [], "the first call is what shows it"
+        (warning,) = (await here.run(CAPPED)).of("agent.warning")
+        assert warning["code"] == "budget.cost_unknown"
+        assert "has no price" in warning["message"] and "at least $0.00 of $1.00" in warning["message"]
+
+
+@pytest.mark.promise("BUD-13")
+async def test_no_warning_where_the_cost_is_known(fake_model: FakeModel, tmp_path: Path) -> None:
+    async with place(tmp_path, unpriced(fake_model)) as here:
+        fake_model.default = answer(usage={**REPORTED, "cost": 0.01})
+        for _ in range(2):
+            assert (await here.run(CAPPED)).of("agent.warning") == []
