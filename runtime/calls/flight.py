@@ -95,12 +95,12 @@ class Flight:
         return Usage(input=self.counted, output=self.gate.counter.text(model, text) if text else 0)
 
     def _guessed(self) -> Spent:
-        """An attempt that gave no usage: what was sent and seen, or the whole estimate where nothing could
-        be seen of it."""
-        model = self.account.full_name
-        if self.asked.on_delta is not None:
-            text = "".join(self.seen)
-            usage = Usage(input=self.counted, output=self.gate.counter.text(model, text) if text else 0)
+        """An attempt that gave no usage: what was sent and what was seen of the answer, or the whole estimate
+        where nothing was seen of it: the provider may have thought long before its first word."""
+        text = "".join(self.seen)
+        if text:
+            output = self.gate.counter.text(self.account.full_name, text)
+            usage = Usage(input=self.counted, output=output)
         else:
             tokens = self.opened.admission.estimate.tokens
             usage = Usage(input=self.counted, output=max(0, tokens - self.counted))

@@ -65,6 +65,7 @@ def prepare(request: RunRequest, services: Services) -> Prepared:
     loaded = load_flow(request.flow_bytes, name=name)
     plan = compile_flow(loaded, services.registry, services.find_tools, folder)
     assignments = _assign(request, plan, services)
+    _no_secret_names(request, services)
     _needs_user(request, plan, assignments)
     check_windows(plan, assignments)
     partition = _partition(assignments)
@@ -142,6 +143,18 @@ def _partition(assignments: Assignments) -> Any:
             remedy="Name a model for all of them with --model, or --model scripted to rehearse them all.",
         )
     return "rehearsal" if kinds == {True} else "real"
+
+
+def _no_secret_names(request: RunRequest, services: Services) -> None:
+    """Ids are stored exactly as given, so none may hold a configured secret."""
+    redactor = services.redactor
+    for what, name in (("session", request.session), ("user", request.user)):
+        if redactor is not None and name is not None and redactor.text(name) != name:
+            raise BadInput(
+                f"The {what}'s name holds a configured secret, and names are stored as they are.",
+                code="run.secret_name",
+                remedy=f"Give another --{what}.",
+            )
 
 
 def _needs_user(request: RunRequest, plan: Plan, assignments: Assignments) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from runtime.errors import BadFlow, BadInput
-from runtime.testing import run_flow
+from runtime.settings import load_settings
+from runtime.testing import Bench, run_flow
 from tests.flows import agent_flow, says
 
 POT: list[dict[str, Any]] = [{"metric": "tokens", "period": "daily", "limit": 100, "name": "b"}]
@@ -31,3 +32,16 @@ async def test_name_may_hold_what_an_id_may_not() -> None:
 async def test_nobody_goes_by_the_name_of_everyone() -> None:
     with pytest.raises(BadInput, match="user"):
         await run_flow(agent_flow(budgets=POT), "Hello", script=[says("Hi")], user="*")
+
+
+@pytest.mark.promise("EVT-7")
+@pytest.mark.parametrize("what", ["user", "session"])
+async def test_no_name_holds_a_configured_secret(what: str) -> None:
+    secret = "very-secret-value-0815"
+    settings = load_settings({"FARTHING_CONFIG": "/nowhere", "OPENAI_API_KEY": secret}, folder=None)
+    async with Bench(settings=settings) as bench:
+        with pytest.raises(BadInput) as caught:
+            names: dict[str, Any] = {what: f"a-{secret}"}
+            await bench.run(agent_flow(), "Hello", script=[says("Hi")], **names)
+    assert caught.value.code == "run.secret_name"
+    assert secret not in str(caught.value)
