@@ -75,15 +75,15 @@ export function Card(props: CardProps) {
         <span className="card-type">{type?.title ?? `${props.typeName} (not installed)`}</span>
         <Marks {...props} />
       </div>
-      {props.card?.summary && <div className="card-summary" dir="auto">{clip(props.card.summary, 90)}</div>}
+      {attached.length > 0 ? <Steady summary={props.card?.summary ?? ''} live={live} /> : props.card?.summary && <div className="card-summary" dir="auto">{clip(props.card.summary, 90)}</div>}
       {(message.length > 0 || outputs.length > 0) && (
         <div className="card-ports">
           <div>{message.map((port) => <PortRow key={port.name} id={id} port={port} side="inputs" alone={message.length === 1} />)}</div>
           <div>{outputs.map((port) => <PortRow key={port.name} id={id} port={port} side="outputs" alone={outputs.length === 1} />)}</div>
         </div>
       )}
-      <LiveText live={live} />
-      <Foot live={live} />
+      {attached.length === 0 && <LiveText live={live} />}
+      {attached.length > 0 ? <div className="card-run"><Foot live={live} /></div> : <Foot live={live} />}
       {attached.length > 0 && (
         <div className="card-attached">
           {attached.map((port) => (
@@ -134,6 +134,18 @@ function Marks({ errors, warnings, live }: CardProps) {
   )
 }
 
+/** Pills stand right below a card that has some, so it is as high in a run as it was before: what happens lies over the summary. */
+function Steady({ summary, live }: { summary: string; live: NodeLive | undefined }) {
+  const busy = !!live && (!!live.error || ((live.state === 'running' || live.state === 'waiting') && !!(live.tool || live.state === 'waiting' || live.text)))
+  return (
+    <div className="card-steady">
+      {/* An empty summary keeps the height of the place. */}
+      <div className={busy ? 'card-summary covered' : 'card-summary'} dir="auto">{clip(summary, 90)}</div>
+      <LiveText live={live} />
+    </div>
+  )
+}
+
 function LiveText({ live }: { live: NodeLive | undefined }) {
   if (!live) return null
   if (live.error) return <div className="card-error" dir="auto" title={live.error.message}>{live.error.message}</div>
@@ -148,10 +160,10 @@ function Foot({ live }: { live: NodeLive | undefined }) {
   if (live.state === 'done' && live.ms < 1 && !tokens) return null
   return (
     <div className="card-foot">
-      {live.state !== 'done' && <span>{STATE_WORDS[live.state]}</span>}
+      {live.state !== 'done' && !live.error && <span>{STATE_WORDS[live.state]}</span>}
       <span>{duration(live.ms)}</span>
       {tokens > 0 && <span>{count(tokens)} tokens</span>}
-      {live.usage && <span>{live.unknown ? 'at least ' : ''}{dollars(live.cost)}</span>}
+      {live.usage && <span title={live.unknown ? 'at least: the cost of some calls is unknown' : undefined}>{live.unknown ? '≥ ' : ''}{dollars(live.cost)}</span>}
     </div>
   )
 }
