@@ -11,7 +11,7 @@ import { useLoad } from '../app/useLoad'
 import { amountText, count, decimal, fixedDollars, nanosOf, parseDollars } from '../lib/money'
 import { instant } from '../lib/time'
 import { Burn } from './Burn'
-import { amountOfRow, burn, gaugeOf, isUse, limitOf, shares } from './rows'
+import { amountOfRow, burn, gaugeOf, isUse, limitOf, shares, sourceText, stateOfRow } from './rows'
 
 export function BudgetCard({ budget, rehearsal, onChanged }: { budget: BudgetInfo; rehearsal: boolean; onChanged(): void }) {
   const [open, setOpen] = useState(false)
@@ -112,11 +112,11 @@ function LedgerTable({ rows }: { rows: readonly LedgerRow[] }) {
               <td>{row.purpose ?? row.kind}</td>
               <td>{row.run_id ? <Link href={to.run(row.run_id)} dir="auto">{row.node_id ?? 'run'}</Link> : row.node_id}</td>
               <td>{row.model}</td>
-              <td>{row.status ?? row.kind}{row.estimated ? ' (estimated)' : ''}</td>
+              <td>{stateOfRow(row)}</td>
               {isUse(row) ? (
                 <>
                   <td className="num">{count(amountOfRow(row, 'tokens'))}</td>
-                  <td className={row.cost === null ? 'num unknown' : 'num'} title={row.cost_source ?? ''}>{fixedDollars(nanosOf(row.cost))}</td>
+                  <td className={row.cost === null ? 'num unknown' : 'num'} title={sourceText(row.cost_source)}>{row.cost_source === 'estimate' && row.cost !== null && <span className="muted">estimated </span>}{fixedDollars(nanosOf(row.cost))}</td>
                 </>
               ) : <td className="num muted" colSpan={2}>{row.amount === null ? '' : `${row.kind === 'hold' ? 'estimate ' : ''}${amountText(row.metric ?? 'tokens', row.amount)}`}</td>}
               <td dir="auto">{[row.actor, row.reason].filter(Boolean).join(': ')}</td>

@@ -46,3 +46,15 @@ export function shares(rows: readonly LedgerRow[], metric: string, by: 'flow_id'
 }
 
 export const limitOf = (budget: BudgetInfo) => amountOf(budget.key.metric, budget.limit)
+
+const STATES: Record<string, string> = { settled: 'settled', released: 'released', corrected: 'corrected', orphaned: 'orphaned (charged at its estimate)' }
+
+/** What a row says of its call. A hold is never edited: whether it was settled since, another row says. */
+export function stateOfRow(row: Pick<LedgerRow, 'kind' | 'status' | 'estimated'>): string {
+  if (row.kind === 'hold') return 'held'
+  const state = row.status ?? row.kind
+  return `${STATES[state] ?? state}${row.estimated && state !== 'orphaned' ? ' (estimated)' : ''}`
+}
+
+/** Where a cost is from, as a person reads it. */
+export const sourceText = (source: string | null) => (source === 'estimate' ? 'estimated' : (source ?? ''))

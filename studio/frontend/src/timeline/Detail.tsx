@@ -4,6 +4,7 @@ import type { Event, Gauge, Usage } from '../api/types'
 import { GaugeBar, gaugeText } from '../app/GaugeBar'
 import { Icon } from '../app/icons'
 import { PlainText } from '../app/Link'
+import { sourceText } from '../budgets/rows'
 import { HelpText } from '../inspector/HelpText'
 import { count, dollars } from '../lib/money'
 import { shortJson, words } from '../lib/text'
@@ -113,7 +114,7 @@ function Facts({ row }: { row: Row }) {
     ['Input', row.usage ? `${count(usage.input ?? 0)} tokens${usage.cached ? `, ${count(usage.cached)} cached` : ''}${usage.cache_write ? `, ${count(usage.cache_write)} written to the cache` : ''}` : ''],
     ['Output', row.usage ? `${count(usage.output ?? 0)} tokens${usage.reasoning ? `, ${count(usage.reasoning)} reasoning` : ''}` : ''],
     ['Cost', row.usage ? `${row.unknown && row.cost !== null ? 'at least ' : ''}${dollars(row.cost, 9)}${row.estimated ? ' (estimated)' : ''}` : ''],
-    ['Cost from', String(find(row, 'agent.usage')?.cost_source ?? '')],
+    ['Cost from', sourceText(String(find(row, 'agent.usage')?.cost_source ?? ''))],
   ]
   return <dl className="facts">{lines.filter(([, value]) => value).map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl>
 }
