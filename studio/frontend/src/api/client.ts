@@ -1,6 +1,6 @@
 // The typed client: one function a route. An answer that is not a success becomes an ApiError with the API's words.
 import type {
-  BudgetInfo, BudgetKey, Event, ExampleEntry, Fact, FlowDoc, FlowEntry, LedgerRow, Me, NodeType, OpenedFlow, Problem,
+  BudgetInfo, BudgetKey, Event, ExampleEntry, Fact, FlowDoc, FlowEntry, LedgerRow, Me, NodeType, OpenedFlow, Problem, Receipt,
   RunAnswer, RunInfo, SessionInfo, Settings, ShelfInfo, ShelfKey, SpendLine, Usage, Validation,
 } from './types'
 
@@ -140,6 +140,8 @@ export const api = {
   writeFact: (shelf: ShelfKey, fact: { key: string; value: unknown; kind?: string; expect_version?: number; rehearsal: boolean }) =>
     put<unknown>('/facts', { ...shelf, ...fact }),
   forgetFacts: (shelf: ShelfKey, keys: string[], rehearsal: boolean) => post<unknown>('/facts/forget', { ...shelf, keys, rehearsal }),
+  undoFact: (shelf: ShelfKey, key: string, rehearsal: boolean) => post<unknown>('/facts/undo', { ...shelf, key, rehearsal }),
+  eraseFacts: (shelf: ShelfKey, keys: string[], preview: boolean, rehearsal: boolean) => post<Receipt>('/facts/erase', { ...shelf, keys, preview, rehearsal }),
 
   budgets: (filter: { user?: string; rehearsal?: boolean }) => get<{ budgets: BudgetInfo[] }>(`/budgets${query(filter)}`),
   raise: (key: BudgetKey, amount: string, for_good: boolean, reason: string, rehearsal: boolean) =>

@@ -269,6 +269,19 @@ export interface Fact {
   shelf: ShelfKey
 }
 
+/** What an erasure reached, or would reach: how often, by kind of place. `left`: where too short a text was let stand. */
+export interface Receipt {
+  receipt: string | null
+  erased: boolean
+  at: string
+  actor: string
+  places: Record<string, number>
+  left: Record<string, number>
+  swept: boolean
+  remains: boolean
+  not_reached: string[]
+}
+
 export interface BudgetKey {
   pot: string
   metric: string

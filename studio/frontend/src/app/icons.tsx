@@ -36,6 +36,7 @@ const PATHS: Record<string, string> = {
   down: 'M6 9l6 6 6-6',
   right: 'M9 6l6 6-6 6',
   left: 'M15 6l-6 6 6 6',
+  hide: 'M3 12c3-5 6-7 9-7s6 2 9 7c-3 5-6 7-9 7s-6-2-9-7M9 12a3 3 0 1 0 6 0a3 3 0 1 0-6 0M4 4l16 16',
   trash: 'M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13M10 11v5M14 11v5',
   check: 'M5 13l4 4L19 7',
   warning: 'M12 4l9 16H3zM12 10v4.5M12 17.2v.3',

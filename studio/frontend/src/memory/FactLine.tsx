@@ -2,7 +2,6 @@
 import { useState } from 'react'
 import { api } from '../api/client'
 import type { Fact } from '../api/types'
-import { Dialog } from '../app/Dialog'
 import { Failure } from '../app/Failure'
 import { Icon } from '../app/icons'
 import { Link, PlainText } from '../app/Link'
@@ -10,14 +9,16 @@ import { to } from '../app/router'
 import { useLoad } from '../app/useLoad'
 import { plural, shortJson } from '../lib/text'
 import { ago, instant } from '../lib/time'
+import { EraseDialog } from './EraseDialog'
 import { FactValue } from './FactValue'
+import { ForgetDialog } from './ForgetDialog'
 
 const ORIGINS: Record<string, string> = { user: 'said by the user', operator: 'set by an operator', model: 'written by the model', derived: 'derived', tainted: 'written after a tool’s output' }
 
-export function FactLine({ fact, rehearsal, onChanged }: { fact: Fact; rehearsal: boolean; onChanged(): void }) {
+export function FactLine({ fact, rehearsal, onChanged, onForgotten }: { fact: Fact; rehearsal: boolean; onChanged(): void; onForgotten(fact: Fact): void }) {
   const [open, setOpen] = useState(false)
   const [editing, setEditing] = useState(false)
-  const [forgetting, setForgetting] = useState(false)
+  const [asking, setAsking] = useState<'forget' | 'erase' | null>(null)
   const gone = fact.state === 'forgotten'
   return (
     <li className={`fact ${fact.state ?? ''}`} data-testid={`fact-${fact.key}`}>
@@ -27,7 +28,8 @@ export function FactLine({ fact, rehearsal, onChanged }: { fact: Fact; rehearsal
         <Marks fact={fact} />
         <span className="grow" />
         {!gone && <button type="button" className="icon-button" onClick={() => setEditing(!editing)} aria-label={`Edit ${fact.key}`} title="Edit"><Icon name="edit" /></button>}
-        {!gone && <button type="button" className="icon-button" onClick={() => setForgetting(true)} aria-label={`Forget ${fact.key}`} title="Forget"><Icon name="trash" /></button>}
+        {!gone && <button type="button" className="icon-button" onClick={() => setAsking('forget')} aria-label={`Forget ${fact.key}`} title="Forget: agents no longer see it"><Icon name="hide" /></button>}
+        <button type="button" className="icon-button" onClick={() => setAsking('erase')} aria-label={`Erase ${fact.key}`} title="Erase: delete it everywhere, for good"><Icon name="trash" /></button>
       </div>
       {editing ? <FactValue value={fact.value} label={`New value of ${fact.key}`} onCancel={() => setEditing(false)}
         onSave={async (value) => { await api.writeFact(fact.shelf, { key: fact.key, value, kind: fact.kind, expect_version: fact.version, rehearsal }); setEditing(false); onChanged() }} />
@@ -41,7 +43,8 @@ export function FactLine({ fact, rehearsal, onChanged }: { fact: Fact; rehearsal
         {(fact.version ?? 1) > 1 && <button type="button" className="plain-button" aria-expanded={open} onClick={() => setOpen(!open)}>{open ? 'Hide' : 'Show'} {plural((fact.version ?? 1) - 1, 'former value')}</button>}
       </div>
       {open && <Versions fact={fact} rehearsal={rehearsal} />}
-      {forgetting && <ForgetDialog fact={fact} rehearsal={rehearsal} onClose={() => setForgetting(false)} onDone={() => { setForgetting(false); onChanged() }} />}
+      {asking === 'forget' && <ForgetDialog fact={fact} rehearsal={rehearsal} onClose={() => setAsking(null)} onDone={() => { setAsking(null); onForgotten(fact) }} />}
+      {asking === 'erase' && <EraseDialog fact={fact} rehearsal={rehearsal} onClose={() => setAsking(null)} onErased={() => { setAsking(null); onChanged() }} />}
     </li>
   )
 }
@@ -71,17 +74,5 @@ function Versions({ fact, rehearsal }: { fact: Fact; rehearsal: boolean }) {
         </li>
       ))}
     </ol>
-  )
-}
-
-function ForgetDialog({ fact, rehearsal, onClose, onDone }: { fact: Fact; rehearsal: boolean; onClose(): void; onDone(): void }) {
-  const [error, setError] = useState<unknown>(null)
-  return (
-    <Dialog title={`Forget ${fact.key}?`} onClose={onClose}>
-      <p className="quote"><PlainText text={shortJson(fact.value) || 'empty'} /></p>
-      <p>Agents no longer see it, and nothing brings it back on its own. {(fact.version ?? 1) > 1 ? `Its ${plural((fact.version ?? 1) - 1, 'former value')} go with it. ` : ''}Its text stays in old timelines.</p>
-      {error !== null && <Failure error={error} />}
-      <footer><button type="button" autoFocus onClick={onClose}>Keep it</button><button type="button" className="danger" onClick={() => api.forgetFacts(fact.shelf, [fact.key], rehearsal).then(onDone, setError)}>Forget it</button></footer>
-    </Dialog>
   )
 }

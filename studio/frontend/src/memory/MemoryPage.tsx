@@ -10,6 +10,7 @@ import { plural } from '../lib/text'
 import { useCatalog } from '../state/catalog'
 import { useUi } from '../state/ui'
 import { FactLine } from './FactLine'
+import { Forgotten } from './ForgetDialog'
 import { NewFact } from './NewFact'
 
 const shelfId = (shelf: ShelfKey) => `${shelf.namespace}\n${shelf.scope}\n${shelf.owner}`
@@ -22,6 +23,7 @@ export function MemoryPage() {
   const [chosen, setChosen] = useState<string | null>(null)
   const [text, setText] = useState('')
   const [adding, setAdding] = useState(false)
+  const [lately, setLately] = useState<readonly Fact[]>([])
   const loaded = useLoad(() => api.facts({ user: user || undefined, rehearsal: rehearsals || undefined }), `${user}|${rehearsals}`)
   const shelves = loaded.data?.shelves ?? []
   const shelf = shelves.find((each) => shelfId(each) === chosen) ?? shelves[0] ?? null
@@ -31,13 +33,16 @@ export function MemoryPage() {
   )
   const wanted = text.trim().toLowerCase()
   const facts = (one.data?.facts ?? []).filter((fact) => shelf && shelfId(fact.shelf) === shelfId(shelf) && (!wanted || `${fact.key} ${JSON.stringify(fact.value)}`.toLowerCase().includes(wanted)))
+  // The last fact of a shelf takes the shelf with it, so that what was forgotten is shown beside any.
+  const here = lately.filter((fact) => !facts.some((each) => each.key === fact.key && shelfId(each.shelf) === shelfId(fact.shelf)))
+  const without = (fact: Fact) => lately.filter((each) => each.key !== fact.key || shelfId(each.shelf) !== shelfId(fact.shelf))
   const changed = () => { one.reload(); loaded.reload() }
   return (
     <main className="page split">
       <nav className="shelves" aria-label="Shelves">
         <h1>Memory</h1>
         {me?.role === 'operator' && <label className="stack"><span>User</span><input value={user} placeholder="everybody" onChange={(e) => setUser(e.target.value)} /></label>}
-        <label className="check"><input type="checkbox" checked={rehearsals} onChange={(e) => set({ rehearsals: e.target.checked })} /><span>Rehearsals</span></label>
+        <label className="check"><input type="checkbox" checked={rehearsals} onChange={(e) => { set({ rehearsals: e.target.checked }); setLately([]) }} /><span>Rehearsals</span></label>
         <ul>
           {shelves.map((each) => (
             <li key={shelfId(each)}>
@@ -53,11 +58,12 @@ export function MemoryPage() {
         {loaded.data && !shelves.length && (
           <div className="empty-state"><h2>Nothing is remembered yet</h2><p>Attach a Memory to an agent, run the flow, and tell it something that will still be true next week.</p><Link href="/" className="button primary">Open a flow</Link></div>
         )}
+        {here.length > 0 && <Forgotten facts={here} rehearsal={rehearsals} onBack={(fact) => { setLately(without(fact)); changed() }} />}
         {shelf && (
           <>
             <ShelfHead shelf={shelf} shown={facts.length} text={text} onText={setText} onAdd={() => setAdding(true)} />
             {adding && <NewFact shelf={shelf} rehearsal={rehearsals} onClose={() => setAdding(false)} onSaved={() => { setAdding(false); changed() }} />}
-            <ul className="fact-lines">{facts.map((fact: Fact) => <FactLine key={`${fact.key}\n${fact.version}\n${fact.state}`} fact={fact} rehearsal={rehearsals} onChanged={changed} />)}</ul>
+            <ul className="fact-lines">{facts.map((fact: Fact) => <FactLine key={`${fact.key}\n${fact.version}\n${fact.state}`} fact={fact} rehearsal={rehearsals} onChanged={changed} onForgotten={(gone) => { setLately([...without(gone), gone]); changed() }} />)}</ul>
             {one.data && !facts.length && <p className="muted pad">{wanted ? `No fact matches “${text}”.` : 'This shelf is empty.'}</p>}
           </>
         )}
