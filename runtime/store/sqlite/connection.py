@@ -43,14 +43,17 @@ def keep_private(path: Path) -> None:
 def connect(path: Path, *, busy_ms: int = BUSY_MS, read_only: bool = False) -> sqlite3.Connection:
     """A connection that leaves transactions to us."""
     connection = sqlite3.connect(path, isolation_level=None, cached_statements=256, check_same_thread=False)
-    connection.execute(f"PRAGMA busy_timeout = {busy_ms}")
-    connection.execute("PRAGMA trusted_schema = OFF")
+    wishes = [f"busy_timeout = {busy_ms}", "trusted_schema = OFF"]
     if read_only:
-        connection.execute("PRAGMA query_only = ON")
-        return connection
-    connection.execute(f"PRAGMA cache_size = -{CACHE_KB}")
-    connection.execute("PRAGMA secure_delete = ON")
-    connection.execute("PRAGMA foreign_keys = ON")
+        wishes.append("query_only = ON")
+    else:
+        wishes += [f"cache_size = -{CACHE_KB}", "secure_delete = ON", "foreign_keys = ON"]
+    try:
+        for wish in wishes:
+            connection.execute(f"PRAGMA {wish}")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
