@@ -31,7 +31,7 @@ export function WhoAndWhere() {
   return (
     <div className="who">
       <label><span>Session</span>
-        <input list="known-sessions" value={session} placeholder="new session" aria-label="Session" disabled={running} onChange={(e) => set({ session: e.target.value })} onBlur={(e) => { if (e.target.value !== useRun.getState().sessionName) open(e.target.value.trim()) }} />
+        <input className="who-session" list="known-sessions" value={session} placeholder="new session" aria-label="Session" disabled={running} onChange={(e) => set({ session: e.target.value })} onBlur={(e) => { if (e.target.value !== useRun.getState().sessionName) open(e.target.value.trim()) }} />
       </label>
       <datalist id="known-sessions">{known.map((each) => <option key={each.uid} value={each.name}>{each.user_id ?? ''}</option>)}</datalist>
       {session && <button type="button" className="icon-button" disabled={running} onClick={() => open('')} title="Begin a new session" aria-label="Begin a new session"><Icon name="plus" /></button>}
