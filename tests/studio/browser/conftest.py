@@ -14,7 +14,7 @@ from tests.studio.browser.finding import FLAGS, REQUIRED, Missing, find_axe, fin
 from tests.studio.browser.tab import Tab, doc, node, sign_in
 from tests.studio.live import Live
 
-WAIT_MS = 10_000
+WAIT_MS = 30_000
 
 
 def needed(why: Missing) -> None:
