@@ -6,6 +6,7 @@ import { Icon } from '../app/icons'
 import { Link } from '../app/Link'
 import { to } from '../app/router'
 import { useLoad } from '../app/useLoad'
+import { HelpText } from '../inspector/HelpText'
 import { plural } from '../lib/text'
 import { ago } from '../lib/time'
 import { importFlow, takeImported } from './files'
@@ -36,7 +37,7 @@ export function FlowsPage() {
               <li key={flow.path}>
                 <Link href={to.flow(flow.path)} className={flow.error ? 'flow-card broken' : 'flow-card'}>
                   <strong dir="auto">{flow.name || flow.path}</strong>
-                  <p dir="auto">{flow.error ? <><Icon name="error" /> {flow.error}</> : flow.description || 'No description.'}</p>
+                  <p dir="auto">{flow.error ? <><Icon name="error" /> {flow.error}</> : <HelpText text={flow.description || 'No description.'} />}</p>
                   <span className="muted"><code>{flow.path}</code><span>{ago(flow.modified)}</span></span>
                 </Link>
               </li>
@@ -55,7 +56,7 @@ export function FlowsPage() {
           {examples.data?.examples.map((example) => (
             <li key={example.name}>
               <Link href={to.example(example.name)} className="flow-card">
-                <strong>{example.title || example.name}</strong><p>{example.description}</p>
+                <strong>{example.title || example.name}</strong><p><HelpText text={example.description} /></p>
                 <span className="muted"><code>example:{example.name}</code><span>{plural(example.nodes, 'node')}</span></span>
               </Link>
             </li>
