@@ -132,7 +132,9 @@ def decode_json(text: str, name: str) -> Any:
         raise BadInput(
             f"{name} is not sound JSON: {_place(text, str(error))}.", remedy="Mend it there."
         ) from None
-    if _depth_over(value, MAX_DEPTH):
+    from runtime.spec.text import deeper_than
+
+    if deeper_than(value, MAX_DEPTH):
         raise _too_deep(name)
     return value
 
@@ -149,20 +151,6 @@ def _place(text: str, message: str) -> str:
     before = text.encode("utf-8", "surrogatepass")[: int(rest.rstrip(")"))].decode("utf-8", "replace")
     line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
     return f"{what} at line {line}, column {column}"
-
-
-def _depth_over(value: Any, limit: int) -> bool:
-    level = [value]
-    for _ in range(limit):
-        level = [
-            child
-            for item in level
-            if isinstance(item, (dict, list))
-            for child in (item.values() if isinstance(item, dict) else item)
-        ]
-        if not level:
-            return False
-    return True
 
 
 def read_stdin() -> str:

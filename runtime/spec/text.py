@@ -47,7 +47,7 @@ def parse_json(raw: bytes, *, name: str, limit: int) -> Any:
         raise _too_deep(name) from None
     except ValueError as error:
         raise bad_file("flow.broken_json", f"{name}: {error}", name, "Mend the text there.") from None
-    if _deeper_than(value, MAX_DEPTH):
+    if deeper_than(value, MAX_DEPTH):
         raise _too_deep(name)
     return value
 
@@ -63,7 +63,8 @@ def plain_numbers(value: Any) -> Any:
     return value
 
 
-def _deeper_than(value: Any, limit: int) -> bool:
+def deeper_than(value: Any, limit: int) -> bool:
+    """Whether lists and objects in a value lie deeper in each other than so many levels."""
     level = [value]
     for _ in range(limit):
         level = [

@@ -7,6 +7,7 @@ import asyncio
 
 import msgspec
 
+from runtime.cli.probe import try_model
 from runtime.errors import BadInput, BadSettings, NotFound
 from runtime.ledger import amount_text
 from runtime.providers import SCRIPTED, Provider
@@ -14,7 +15,6 @@ from runtime.settings import Settings, write_key
 from studio.api.me import ModelOut, default_model
 from studio.api.route import Call, Endpoint
 from studio.api.shapes import UsageOut, amount_out, cost_out, usage_out
-from studio.probe import try_model
 
 MAX_NAME_CHARS = 300
 
