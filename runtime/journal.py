@@ -50,13 +50,13 @@ class Journal:
         """Put an event in line for the next commit."""
         self._pending.append(event)
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(FLUSH_AFTER_S, self._flush_soon)
+            self._flush_later()
 
     def say_both(self, first: Event, second: Event) -> None:
         """Put two events in line."""
         self._pending += (first, second)
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(FLUSH_AFTER_S, self._flush_soon)
+            self._flush_later()
 
     @property
     def full(self) -> bool:
@@ -132,6 +132,9 @@ class Journal:
             self._timer = None
         events, self._pending = self._pending, []
         return events
+
+    def _flush_later(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(FLUSH_AFTER_S, self._flush_soon)
 
     def _flush_soon(self) -> None:
         self._timer = None

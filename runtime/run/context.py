@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from runtime.calls import Account, Asked, Gate
-from runtime.errors import BoundReached, InputError
+from runtime.errors import InputError
 from runtime.events import Custom
 from runtime.facts import Fact, Kind, Shelf, Written
 from runtime.ledger import Subject
@@ -261,6 +261,3 @@ def as_text(value: Any) -> str:
     if isinstance(value, str):
         return value
     return "" if value is None else msgspec.json.encode(value).decode()
-
-
-__all__ = ["BoundReached", "Context", "Facts", "as_text"]
