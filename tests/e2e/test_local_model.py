@@ -122,7 +122,7 @@ async def test_agent_without_native_tools_calls_them_as_json(tool: str, here: Pl
             "strategy": "json", "max_iterations": 2, "max_output_tokens": 64, "temperature": 0,
             "instructions": "You repeat what you are told.",
         },
-        memory={}, budgets=[LIMIT],
+        memory={"tools": ["write"]}, budgets=[LIMIT],
     )  # fmt: skip
     flow["nodes"].append({"id": "sums", "type": "tool", "config": {"function": "calculator"}})
     flow["edges"].append({"source": "sums", "target": "a", "target_port": "tool"})
