@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Iterable
-from statistics import median
 from typing import Any, NamedTuple
 
 import msgspec
@@ -49,6 +48,13 @@ def message_tokens(message: Message) -> int:
         total += text_tokens(msgspec.json.encode(extra).decode())
     message.__dict__["counted"] = total
     return total
+
+
+def _median(values: list[float]) -> float:
+    """As `statistics.median`, whose import takes longer than a short run has."""
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
 class _Known(NamedTuple):
@@ -111,7 +117,7 @@ class HeuristicCounter:
         sample = min(max(reported / raw, SMALLEST_RATIO), LARGEST_RATIO)
         samples = self._samples.setdefault(model, deque(maxlen=LEARNED_CALLS))
         samples.append(sample)
-        self._ratios[model] = median([*samples, *[1.0] * (PRIOR_CALLS - len(samples))])
+        self._ratios[model] = _median([*samples, *[1.0] * (PRIOR_CALLS - len(samples))])
 
     def _corrected(self, model: str, raw: int) -> int:
         ratio = self._ratios.get(model)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from collections.abc import Sequence
@@ -95,7 +94,9 @@ def facts_in(messages: Sequence[Message]) -> list[Known]:
             for body in FENCE.findall(message.content or ""):
                 for line in body.split("\n"):
                     if line.startswith("- ") and line != PAST:
-                        fact = _fact_of(html.unescape(line[2:]))
+                        from html import unescape  # its table is large; few rehearsals have a fence
+
+                        fact = _fact_of(unescape(line[2:]))
                         found[fact.key] = fact
     return list(found.values())
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-import tomllib
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -48,6 +47,8 @@ def read_text(path: Path, what: str) -> str | None:
 
 def parse(text: str, path: Path, what: str) -> dict[str, Any]:
     """The tables of a TOML text, numbers with a point as Decimal. Raises BadSettings with the line."""
+    import tomllib  # most runs have no settings file
+
     try:
         return tomllib.loads(text, parse_float=Decimal)
     except (tomllib.TOMLDecodeError, ValueError, ArithmeticError, RecursionError) as error:
