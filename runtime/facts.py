@@ -34,7 +34,8 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One version of a fact.
 
     `value` is JSON (null: present with an empty value). `confidence` is 0 to 1. `valid_to` null: still
-    valid. `seen` counts writes of the same value. `source` is the run that wrote it, `step` its step; one
+    valid. `ends` is the end that a version was given and did not live to see: it was replaced or forgotten
+    before. `seen` counts writes of the same value. `source` is the run that wrote it, `step` its step; one
     that begins with `version/` says which earlier version of the key a person put back or kept. The value
     of an `erased` version is the mark of its receipt.
     """
@@ -55,6 +56,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     subject: str | None = None
     attribute: str | None = None
     seen: int = 1
+    ends: datetime | None = None
 
     @property
     def internal(self) -> bool:

@@ -131,7 +131,12 @@ def second(connection: sqlite3.Connection) -> None:
     _run(connection, _SECOND)
 
 
-STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (first, second)
+def third(connection: sqlite3.Connection) -> None:
+    """What ends by itself keeps its end when it is replaced, so that an undo can give it back."""
+    connection.execute("ALTER TABLE fact ADD COLUMN ends INTEGER")
+
+
+STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (first, second, third)
 VERSION = len(STEPS)
 
 

@@ -302,6 +302,7 @@ class Fact(SQLModel, table=True):
     subject: str | None = None
     attribute: str | None = None
     seen: int
+    ends: int | None = None
 
 
 class Access(SQLModel, table=True):

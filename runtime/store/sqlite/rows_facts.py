@@ -10,7 +10,7 @@ from runtime.store.sqlite.transaction import Transaction
 from runtime.store.values import from_json, instant, instant_or_none, micros, micros_or_none, to_json
 
 FACT = """SELECT id, key, value, kind, version, state, origin, confidence, recorded_at, valid_from, valid_to,
-source, step, actor, subject, attribute, seen FROM fact
+source, step, actor, subject, attribute, seen, ends FROM fact
 WHERE partition = ? AND namespace = ? AND scope = ? AND owner = ? """
 
 
@@ -32,6 +32,7 @@ def fact_of(row: tuple[Any, ...]) -> Fact:
         subject=row[14],
         attribute=row[15],
         seen=row[16],
+        ends=instant_or_none(row[17]),
     )
 
 
@@ -49,7 +50,7 @@ class FactRows(Transaction):
 
     def add_fact(self, shelf: Shelf, fact: Fact) -> None:
         self.execute(
-            f"INSERT INTO fact VALUES (NULL{', ?' * 20})",
+            f"INSERT INTO fact VALUES (NULL{', ?' * 21})",
             (
                 *shelf,
                 fact.key,
@@ -68,11 +69,12 @@ class FactRows(Transaction):
                 fact.subject,
                 fact.attribute,
                 fact.seen,
+                micros_or_none(fact.ends),
             ),
         )
 
     def put_fact(self, row: FactRow, shelf: Shelf, fact: Fact) -> None:
         self.execute(
-            "UPDATE fact SET state = ?, valid_to = ?, seen = ? WHERE id = ?",
-            (fact.state, micros_or_none(fact.valid_to), fact.seen, row.id),
+            "UPDATE fact SET state = ?, valid_to = ?, seen = ?, ends = ? WHERE id = ?",
+            (fact.state, micros_or_none(fact.valid_to), fact.seen, micros_or_none(fact.ends), row.id),
         )

@@ -151,10 +151,13 @@ def _settle(rows: Rows, shelf: Shelf, conflicts: list[FactRow], at: datetime) ->
 
 
 def close_version(rows: Rows, shelf: Shelf, row: FactRow, state: str, at: datetime) -> None:
-    """End a version; what had ended before keeps its end."""
+    """End a version; what had ended before keeps its end, and what was to end later remembers it."""
     until = row.fact.valid_to
-    ended = at if until is None else min(until, at)
-    rows.put_fact(row, shelf, msgspec.structs.replace(row.fact, state=state, valid_to=ended))
+    early = until is None or at < until
+    closed = msgspec.structs.replace(
+        row.fact, state=state, valid_to=at if early else until, ends=until if early else None
+    )
+    rows.put_fact(row, shelf, closed)
 
 
 def put_version(rows: Rows, shelf: Shelf, write: FactWrite, version: int, at: datetime, state: str) -> Fact:

@@ -36,7 +36,7 @@ def undo_fact(
             f"The fact {key!r} has no version to go back to.",
             remedy="`farthing facts forget` takes it away.",
         )
-    _refuse_run_out(versions, back)
+    _refuse_run_out(versions, back, at)
     if current is not None:
         close_version(rows, shelf, current, "superseded", at)
     write = _again(back.fact, back.fact.origin, actor)
@@ -157,11 +157,12 @@ def _last(rows: Sequence[FactRow]) -> FactRow | None:
     return rows[-1] if rows else None
 
 
-def _refuse_run_out(versions: Sequence[FactRow], back: FactRow) -> None:
-    """A note that had run out before anything took its place is not brought back for ever."""
+def _refuse_run_out(versions: Sequence[FactRow], back: FactRow, at: datetime) -> None:
+    """A note that has run out, before anything took its place or since, is not brought back."""
     after = next((row.fact for row in versions if row.fact.version > back.fact.version), None)
-    ended = back.fact.valid_to
-    if back.fact.state == "superseded" and after and ended is not None and ended < after.recorded_at:
+    ended, ends = back.fact.valid_to, back.fact.ends
+    before = back.fact.state == "superseded" and after and ended is not None and ended < after.recorded_at
+    if before or (ends is not None and ends <= at):
         raise Conflict(
             f"Version {back.fact.version} of the fact {back.fact.key!r} had run out.",
             remedy="Write it anew with `farthing facts set`.",
@@ -205,6 +206,7 @@ def _again(fact: Fact, origin: Origin, actor: str | None) -> FactWrite:
         origin=origin,
         confidence=fact.confidence,
         valid_from=fact.valid_from,
+        valid_to=fact.valid_to if fact.state == "conflict" else fact.ends,
         source=f"{VERSION_SOURCE}{restored_from(fact) or fact.version}",
         actor=actor,
         subject=fact.subject,

@@ -102,6 +102,31 @@ async def test_undo_does_not_make_a_note_last_that_had_run_out(scene: Scene) -> 
         await undo(scene)
 
 
+@pytest.mark.parametrize("taken", ["replaced", "forgotten"])
+async def test_undo_gives_a_note_back_with_its_end(scene: Scene, taken: str) -> None:
+    end = scene.at + timedelta(seconds=60)
+    await scene.write(ANN, "k", "note", valid_to=end)
+    scene.clock.advance(1)
+    if taken == "replaced":
+        await scene.write(ANN, "k", "other")
+    else:
+        await scene.record.forget_facts(ANN, ["k"], scene.at, [], run_id=None)
+    back = await undo(scene)
+    assert (back.value, back.valid_to) == ("note", end)
+    scene.clock.advance(60)
+    await scene.write(ANN, "k", "other")
+    with pytest.raises(Conflict, match="had run out"):
+        await undo(scene)
+
+
+async def test_a_note_settled_for_keeps_its_end(scene: Scene) -> None:
+    end = scene.at + timedelta(seconds=60)
+    await scene.write(ANN, "k", "a")
+    await scene.write(ANN, "k", "b", origin="tainted", valid_to=end)
+    written = await settle(scene, 2)
+    assert (written.fact.value, written.fact.valid_to) == ("b", end)
+
+
 async def test_undo_of_nothing_is_told(scene: Scene) -> None:
     with pytest.raises(NotFound):
         await undo(scene)
