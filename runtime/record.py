@@ -46,7 +46,10 @@ class SessionKey(NamedTuple):
 
 
 class RunStart(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run is begun with. `flow` is the document's bytes as run; `flow_path` where they came from."""
+    """What a run is begun with. `flow` is the document's bytes as run; `flow_path` where they came from.
+    `charged`: the uid of the session that its calls are charged to, where that is not its own: maintenance of
+    a conversation has its events elsewhere and counts there.
+    """
 
     run_id: str
     session: SessionKey
@@ -55,6 +58,7 @@ class RunStart(msgspec.Struct, frozen=True, kw_only=True):
     flow: bytes
     flow_path: str | None = None
     kind: Literal["flow", "maintenance"] = "flow"
+    charged: str | None = None
     model: str | None = None
     input: Any = None
     at: datetime
@@ -216,12 +220,12 @@ class RunTotals(NamedTuple):
 class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
     """One row of the ledger, never edited.
 
-    `kind`: hold, settle, release, correct, raise or reset. `cost` None: unknown. `pots` are the budgets the
-    row counts in. Money in nano-dollars. `status`: `open` (hold), `settled` or `orphaned` (settle),
-    `released`, `corrected`. A hold's `amount` and `cost` are its estimate in tokens and money; a raise's
-    `amount` is the new limit and a reset's what was used until then, of the counter that `pots`, `metric`,
-    `period`, `owner` and `start` name. `reserved_at` is when the call was admitted, which is the period that
-    a settled row counts in.
+    `kind`: hold, settle, release, correct, raise or reset. `cost` None: unknown. `pots` are the budgets
+    the row counts in, `session_uid` the session that is charged. Money in nano-dollars. `status`: `open`
+    (hold), `settled` or `orphaned` (settle), `released`, `corrected`. A hold's `amount` and `cost` are
+    its estimate in tokens and money; a raise's `amount` is the new limit and a reset's what was used
+    until then, of the counter that `pots`, `metric`, `period`, `owner` and `start` name. `reserved_at`
+    is when the call was admitted, which is the period that a settled row counts in.
     """
 
     id: int
@@ -294,7 +298,8 @@ class CounterLine(NamedTuple):
 
 
 class SessionLine(NamedTuple):
-    """A session in a list. `state` is that of its newest run."""
+    """A session in a list. `state` is that of its newest run; usage and cost are what was charged to it, by
+    its own runs and by maintenance on its behalf."""
 
     uid: str
     partition: str
@@ -313,7 +318,7 @@ class SessionLine(NamedTuple):
 
 
 class RunLine(NamedTuple):
-    """A run as stored."""
+    """A run as stored. `charged_uid`: the session that its calls are charged to."""
 
     run_id: str
     session_uid: str
@@ -330,6 +335,7 @@ class RunLine(NamedTuple):
     error: dict[str, Any] | None
     queued_at: datetime
     finished_at: datetime | None
+    charged_uid: str
 
 
 class SessionFilter(NamedTuple):

@@ -25,7 +25,7 @@ async def run_gauges(studio: Studio, run: RunLine) -> list[Gauge]:
     provider = (run.model or "").partition(":")[0]
     rules = [rule for node in plan.reasoners for rule in node.rules]
     rules += studio.settings.rules_for(run.flow_id, provider) if plan.reasoners else ()
-    subject = Subject(run.partition, run.user_id, run.session_uid, run.run_id)
+    subject = Subject(run.partition, run.user_id, run.charged_uid, run.run_id)
     return await standing(studio.record, rules, subject, studio.services.clock.now())
 
 

@@ -1,7 +1,7 @@
 """A maintenance run: extraction from a turn and compaction of a session's history, on the agents' behalf.
 
-Its calls are charged to the budgets that govern the agent, run budgets excepted, and to the user's own; its
-events stand in the session `@maintenance` of that flow and user.
+Its calls are charged to the budgets that govern the agent, run budgets excepted, and to the user's own, as
+calls of the session that it serves; its events stand in the session `@maintenance` of that flow and user.
 """
 
 from __future__ import annotations
@@ -54,14 +54,15 @@ def jobs_of(run: Run) -> list[Job]:
 
 
 async def maintain(prepared: Prepared, services: Services, jobs: Sequence[Job]) -> list[Compacting]:
-    """Do what is due; no run is begun where nothing is. What came of each compaction."""
+    """Do what is due for the agents of one session; no run is begun where nothing is. What came of each
+    compaction."""
     works = [Compacting(services, job.node, job.shelf, job.session_uid) for job in jobs]
     due: list[tuple[Job, Compacting]] = []
     for job, work in zip(jobs, works, strict=True):
         if await work.wanted(job.reading, by_hand=job.by_hand) or _extracts(job):
             due.append((job, work))
     if due:
-        await _Run(prepared, services).carry_out(due)
+        await _Run(prepared, services, jobs[0].session_uid).carry_out(due)
     return works
 
 
@@ -71,10 +72,10 @@ def _extracts(job: Job) -> bool:
 
 
 class _Run:
-    """One run of kind `maintenance`."""
+    """One run of kind `maintenance`, charged to the session `serves`."""
 
-    def __init__(self, prepared: Prepared, services: Services) -> None:
-        self.prepared, self.services = prepared, services
+    def __init__(self, prepared: Prepared, services: Services, serves: str) -> None:
+        self.prepared, self.services, self._serves = prepared, services, serves
         self.run_id = services.clock.new_id()
         self.journal = Journal(services.record, self.run_id, services.clock)
         self._began = services.clock.monotonic()
@@ -124,6 +125,7 @@ class _Run:
             flow=plan.raw,
             flow_path=None if path is None else str(path.resolve()),
             kind="maintenance",
+            charged=self._serves,
             model=prepared.model,
             at=now,
         )

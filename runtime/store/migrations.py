@@ -136,7 +136,19 @@ def third(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE fact ADD COLUMN ends INTEGER")
 
 
-STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (first, second, third)
+_FOURTH = """
+ALTER TABLE run ADD COLUMN charged INTEGER;
+UPDATE run SET charged = session;
+CREATE INDEX run_charged ON run (charged);
+"""
+
+
+def fourth(connection: sqlite3.Connection) -> None:
+    """Maintenance is charged to the conversation that it serves: a run says which session that is."""
+    _run(connection, _FOURTH)
+
+
+STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (first, second, third, fourth)
 VERSION = len(STEPS)
 
 

@@ -35,7 +35,8 @@ class SessionRow(NamedTuple):
 
 
 class RunRow(NamedTuple):
-    """A run with what a verb asks of it. `owner` is the process that may write for it."""
+    """A run with what a verb asks of it. `owner` is the process that may write for it; `charged_uid` the
+    session that its calls are charged to."""
 
     id: int
     run_id: str
@@ -47,6 +48,7 @@ class RunRow(NamedTuple):
     state: str
     owner: str
     queued_at: datetime
+    charged_uid: str
 
 
 class CallRow(NamedTuple):

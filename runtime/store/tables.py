@@ -75,11 +75,13 @@ class Session(SQLModel, table=True):
 
 
 class Run(SQLModel, table=True):
-    """A run. `owner` is the process that may write for it; `finished_at` null: not ended."""
+    """A run. `owner` is the process that may write for it; `finished_at` null: not ended. `charged` is the
+    session that its calls are charged to."""
 
     __table_args__ = (
         Index("run_run_id", "run_id", unique=True),
         Index("run_session", "session"),
+        Index("run_charged", "charged"),
         Index("run_active", "owner", sqlite_where=text("finished_at IS NULL")),
     )
     id: int = Field(primary_key=True)
@@ -96,6 +98,7 @@ class Run(SQLModel, table=True):
     error: bytes | None = Field(default=None, sa_type=LargeBinary)
     queued_at: int
     finished_at: int | None = None
+    charged: int | None = None
 
 
 class Turn(SQLModel, table=True):

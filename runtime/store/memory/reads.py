@@ -123,6 +123,7 @@ def run_line(state: State, run_id: str) -> RunLine | None:
         None if end is None or end.error is None else from_json(to_json(end.error)),
         run.queued_at,
         end.at if end else None,
+        run.charged_uid,
     )
 
 

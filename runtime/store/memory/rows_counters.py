@@ -55,7 +55,7 @@ class CounterRows:
             ids = state.charged[asked] = [
                 counter_id
                 for pot in pots
-                for owner in dict.fromkeys((run.run_id, run.session_uid, run.user_id or "", EVERYONE))
+                for owner in dict.fromkeys((run.run_id, run.charged_uid, run.user_id or "", EVERYONE))
                 for counter_id in state.counters_of.get((run.partition, pot, owner), ())
                 if _counts(state.counters[counter_id - 1].key, run, starts)
             ]
@@ -104,7 +104,7 @@ def _counts(key: CounterKey, run: RunRow, starts: PeriodStarts) -> bool:
     if key.period == "run":
         return key.owner == run.run_id
     if key.period == "session":
-        return key.owner == run.session_uid
+        return key.owner == run.charged_uid
     start = "" if key.period == "lifetime" else getattr(starts, key.period)
     return key.owner in (run.user_id or "", EVERYONE) and key.start == start
 

@@ -55,6 +55,7 @@ class RunRows:
 
     def add_run(self, start: RunStart, session: SessionRow) -> RunRow:
         state = self._state
+        charged = state.by_uid.get(start.charged or "")
         run = RunRow(
             len(state.runs) + 1,
             start.run_id,
@@ -66,6 +67,7 @@ class RunRows:
             "running",
             OWNER,
             start.at,
+            session.uid if charged is None else charged.uid,
         )
         state.put(state.runs, start.run_id, run)
         state.put(state.starts, start.run_id, start)

@@ -19,8 +19,8 @@ from runtime.store.values import from_json, instant, instant_or_none, past_of
 
 _messages = msgspec.json.Decoder(tuple[Message, ...])
 _RUN = """SELECT r.run_id, s.uid, s.partition, s.user_id, s.flow_id, r.flow_name, r.flow_hash, r.kind,
-r.state, r.model, r.input, r.outputs, r.error, r.queued_at, r.finished_at
-FROM run r JOIN session s ON s.id = r.session WHERE """
+r.state, r.model, r.input, r.outputs, r.error, r.queued_at, r.finished_at, coalesce(c.uid, s.uid)
+FROM run r JOIN session s ON s.id = r.session LEFT JOIN session c ON c.id = r.charged WHERE """
 
 
 def facts(connection: sqlite3.Connection, shelf: Shelf, keys: Sequence[str] | None) -> list[Fact]:
@@ -110,7 +110,7 @@ def runs(connection: sqlite3.Connection, session_uid: str) -> list[RunLine]:
 def _run_line(row: tuple[Any, ...]) -> RunLine:
     error = None if row[12] is None else from_json(row[12])
     times = instant(row[13]), instant_or_none(row[14])
-    return RunLine._make((*row[:10], from_json(row[10]), from_json(row[11]), error, *times))
+    return RunLine._make((*row[:10], from_json(row[10]), from_json(row[11]), error, *times, row[15]))
 
 
 def flow_bytes(connection: sqlite3.Connection, flow_hash: str) -> bytes | None:

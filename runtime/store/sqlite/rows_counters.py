@@ -37,7 +37,7 @@ AND c.reserved_at = l.reserved_at AND c.ledger_id = l.id)"""
 )
 _WHICH = {
     "run": "= ?",
-    "session": "IN (SELECT r.run_id FROM run r JOIN session s ON s.id = r.session WHERE s.uid = ?)",
+    "session": "IN (SELECT r.run_id FROM run r JOIN session s ON s.id = r.charged WHERE s.uid = ?)",
 }
 _OF_PERIOD = (
     _SUMS
@@ -118,7 +118,7 @@ class CounterRows(Transaction):
         asked = (run.id, pots, starts)
         ids = self.known.charged.get(asked)
         if ids is None:
-            whose = (run.run_id, run.session_uid, run.user_id or "")
+            whose = (run.run_id, run.charged_uid, run.user_id or "")
             found = [self.execute(_CHARGED, (run.partition, pot, *whose, *starts)).fetchall() for pot in pots]
             ids = self.known.charged[asked] = [row_id for rows in found for (row_id,) in rows]
         return self.counters_by_id(ids)

@@ -14,8 +14,9 @@ from runtime.store.sqlite.transaction import Transaction
 from runtime.store.values import instant, micros, to_json
 from runtime.usage import Usage
 
-_RUN = """SELECT r.id, r.run_id, s.id, s.uid, s.partition, s.user_id, s.flow_id, r.state, r.owner, r.queued_at
-FROM run r JOIN session s ON s.id = r.session WHERE r.run_id = ?"""
+_RUN = """SELECT r.id, r.run_id, s.id, s.uid, s.partition, s.user_id, s.flow_id, r.state, r.owner,
+r.queued_at, coalesce(c.uid, s.uid) FROM run r JOIN session s ON s.id = r.session
+LEFT JOIN session c ON c.id = r.charged WHERE r.run_id = ?"""
 SEQ_BITS = 32
 """An event's place is its session's id, shifted by so many bits, and its seq."""
 TOTALS = """SELECT total(input), total(cached), total(cache_write), total(output), total(reasoning),
@@ -56,7 +57,7 @@ class RunRows(Transaction):
     def run(self, run_id: str) -> RunRow | None:
         known = self.known.runs.get(run_id)
         if known is None and (row := self.one(_RUN, run_id)) is not None:
-            known = self.known.runs[run_id] = RunRow._make((*row[:9], instant(row[9])))
+            known = self.known.runs[run_id] = RunRow._make((*row[:9], instant(row[9]), row[10]))
         return known
 
     def runs_of_owner(self, owner: str) -> list[RunRow]:
@@ -67,9 +68,10 @@ class RunRows(Transaction):
         return [run for (run_id,) in found if (run := self.run(run_id)) is not None]
 
     def add_run(self, start: RunStart, session: SessionRow) -> RunRow:
+        charged = session if start.charged is None else self.session_by_uid(start.charged) or session
         row_id = self.insert(
             "INSERT INTO run (run_id, session, owner, state, kind, flow_name, flow_hash, model, input,"
-            " outputs, queued_at) VALUES (?, ?, ?, 'running', ?, ?, ?, ?, ?, '{}', ?)",
+            " outputs, queued_at, charged) VALUES (?, ?, ?, 'running', ?, ?, ?, ?, ?, '{}', ?, ?)",
             (
                 start.run_id,
                 session.id,
@@ -80,6 +82,7 @@ class RunRows(Transaction):
                 start.model,
                 to_json(start.input),
                 micros(start.at),
+                charged.id,
             ),
         )
         self.execute("INSERT OR IGNORE INTO flow VALUES (?, ?)", (start.flow_hash, start.flow))
@@ -97,6 +100,7 @@ class RunRows(Transaction):
             "running",
             self._owner,
             start.at,
+            charged.uid,
         )
 
     def end_run(self, run: RunRow, end: RunEnd) -> None:

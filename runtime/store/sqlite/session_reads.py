@@ -15,7 +15,7 @@ _SESSION = f"""SELECT s.uid, s.partition, s.user_id, s.flow_id, s.flow_name, s.n
 FROM session s WHERE """
 _SUMS = """SELECT total(l.input), total(l.cached), total(l.cache_write), total(l.output), total(l.reasoning),
 coalesce(sum(l.cost), 0), count(*) FILTER (WHERE l.kind = 'settle' AND l.cost IS NULL)
-FROM run r JOIN ledger l ON l.run_id = r.run_id AND l.kind IN ('settle', 'correct') WHERE r.session = ?"""
+FROM run r JOIN ledger l ON l.run_id = r.run_id AND l.kind IN ('settle', 'correct') WHERE r.charged = ?"""
 _TEXTS = ("s.name", "s.uid", "s.user_id", "s.flow_id", "s.flow_name")
 
 

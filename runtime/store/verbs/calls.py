@@ -82,7 +82,7 @@ def open_call(
 
 
 def _ask(rows: Rows, run: RunRow, intent: CallIntent) -> _Question:
-    subject = Subject(run.partition, run.user_id, run.session_uid, run.run_id)
+    subject = Subject(run.partition, run.user_id, run.charged_uid, run.run_id)
     keys = [counter_key(rule, subject, intent.at) for rule in intent.rules]
     found = rows.counters(keys) if keys else []
     past = ModelPast()

@@ -43,7 +43,7 @@ def _whose(rows: Rows, key: CounterKey) -> tuple[str | None, str | None, str | N
     """User, session and run that the counter is of."""
     if key.period == "run":
         run = rows.run(key.owner)
-        return (run.user_id, run.session_uid, key.owner) if run else (None, None, key.owner)
+        return (run.user_id, run.charged_uid, key.owner) if run else (None, None, key.owner)
     if key.period == "session":
         session = rows.session_by_uid(key.owner)
         return session.user_id if session else None, key.owner, None

@@ -29,7 +29,7 @@ def call_row(run: RunRow, call: CallRow, kind: str, status: str, at: datetime, *
         kind=kind,
         partition=run.partition,
         user_id=run.user_id,
-        session_uid=run.session_uid,
+        session_uid=run.charged_uid,
         run_id=run.run_id,
         flow_id=run.flow_id,
         node_id=call.node_id,

@@ -11,7 +11,7 @@ import pytest
 
 from runtime.clock import SystemClock, VirtualClock
 from runtime.facts import Partition
-from runtime.record import LedgerFilter, SessionFilter, SessionKey
+from runtime.record import LedgerFilter, LedgerRow, SessionFilter, SessionKey
 from runtime.run.maintenance import Maintenance
 from runtime.run.services import Services
 from runtime.run.start import RunRequest, prepare, start
@@ -107,6 +107,36 @@ async def test_it_is_charged_to_the_agents_budgets_but_not_to_a_runs(tmp_path: P
             assert row.usage.tokens == 310
 
 
+@pytest.mark.promise("MEM-16")
+async def test_it_counts_in_the_conversations_session_budget(tmp_path: Path) -> None:
+    limit = 1500
+    budgets = [{"name": "talk", "metric": "tokens", "period": "session", "limit": limit}]
+    async with Bench(settings=with_window(tmp_path, 700)) as bench:
+        for turn in range(30):
+            script = [says(f"answer {turn}", 20), SUM, SUM]
+            ran = await bench.run(document(budgets=budgets), f"turn {turn} {LONG}", script=script)
+            if ran.outcome.state != "completed":
+                break
+        (talk,) = await bench.record.sessions(SessionFilter(flow_id="f", name="test"))
+        (care,) = await bench.record.sessions(SessionFilter(flow_id="f", name="@maintenance"))
+        by_purpose = await bench.record.spend(LedgerFilter("real", session_uid=talk.uid), ["purpose"])
+        ledger = await bench.record.ledger(LedgerFilter("real"))
+        (gauge,) = ran.outcome.gauges
+    assert ran.outcome.exit_code == 3
+    used = {line.group[0]: line.usage.tokens for line in by_purpose}
+    assert used["summary"] >= 310
+    assert sum(used.values()) == gauge.used == talk.usage.tokens >= limit
+    assert care.usage.tokens == 0
+    reached = next(i for i, row in enumerate(ledger) if _sum(ledger[: i + 1]) >= limit)
+    assert [row for row in ledger[reached + 1 :] if row.kind == "hold"] == [], (
+        "no call of any kind after that"
+    )
+
+
+def _sum(rows: list[LedgerRow]) -> int:
+    return sum(row.usage.tokens for row in rows if row.kind == "settle")
+
+
 async def test_a_budget_that_is_used_up_stops_it_and_the_event_says_so(tmp_path: Path) -> None:
     async with Bench(settings=with_window(tmp_path, 700)) as bench:
         limit = 300
@@ -160,15 +190,18 @@ async def test_one_a_session_and_awaited_before_its_next_prompt() -> None:
     await maintenance.settled(one._replace(name="three"))
     assert done == []
     await maintenance.settled(one)
+    assert sorted(done) == ["first", "other", "second"], "what came second waited for its turn"
+    assert done[-1] == "second"
     await maintenance.idle()
-    assert sorted(done) == ["first", "other"]
     maintenance.begin(one, work("third"))
+    maintenance.begin(one, work("fourth"))
     waiting = asyncio.create_task(maintenance.idle())
     await asyncio.sleep(0)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    assert "third" not in done
+    assert done[3:] == []
+    assert not maintenance.busy(one)
 
 
 EXTRACTS = {"scope": "user", "extraction": {"enabled": True}}
@@ -232,6 +265,30 @@ async def test_an_extraction_that_goes_wrong_changes_nothing(answer: dict[str, A
         assert ran.text == "fine"
         assert await events_of(bench, kind="memory.write") == []
         assert (await events_of(bench, kind="run.finished"))[0]["state"] == "completed"
+
+
+async def test_turns_that_overlap_are_each_looked_through() -> None:
+    flow = agent_flow(memory=EXTRACTS)
+    clock = SystemClock()
+    async with Bench(clock=clock) as bench:
+        script = [
+            says("one"),
+            says("two"),
+            {**finds({"key": "first", "value": "a"}), "latency_s": 0.2},
+            finds({"key": "second", "value": "b"}),
+        ]
+        services = Services(
+            bench.record, bench.settings, clock, clients=FixedClients(clock, scripted(script, clock))
+        )
+        raw = msgspec.json.encode(flow)
+        request = RunRequest(flow_bytes=raw, input="go", session="s", user="ann", trusted=True)
+        runs = [start(prepare(request, services), services) for _ in range(2)]
+        assert [(await run.outcome()).state for run in runs] == ["completed"] * 2
+        await services.maintenance.idle()
+        writes = await events_of(bench, kind="memory.write")
+        finished = await events_of(bench, kind="run.finished")
+    assert sorted(event["keys"] for event in writes) == [["first"], ["second"]]
+    assert len(finished) == 2
 
 
 async def test_an_agent_that_is_not_sent_summaries_has_none_made(tmp_path: Path) -> None:

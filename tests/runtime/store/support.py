@@ -98,6 +98,7 @@ class Scene:
         partition: Partition = "real",
         body: bytes = b"{}",
         path: str | None = None,
+        charged: str | None = None,
     ) -> Claimed:
         started = RunStarted(at=self.at, run_id=run_id, flow_id=flow, flow_name=flow, flow_hash="h")
         claimed, entries = await self.record.claim(
@@ -108,6 +109,7 @@ class Scene:
                 flow_hash=f"hash of {flow}",
                 flow=body,
                 flow_path=path,
+                charged=charged,
                 input={"text": "hello"},
                 at=self.at,
             ),

@@ -200,3 +200,30 @@ async def test_a_change_stands_in_the_admin_session_of_whom_it_concerns(
     (row,) = await scene.record.ledger(LedgerFilter())
     assert (row.kind, row.amount, row.pots, row.period, row.owner) == ("raise", 5, ("flow/x",), period, owner)
     assert (row.actor, row.reason, row.user_id) == ("ann", "needed", user)
+
+
+@pytest.mark.promise("MEM-16")
+async def test_a_run_may_be_charged_to_the_session_that_it_serves(scene: Scene) -> None:
+    talk = await scene.claim("run-1", "talk")
+    await scene.claim("care", "@maintenance", charged=talk.session_uid)
+    limit = rule("cap", 100, pot="p", period="session")
+    await scene.call("k0", limit, tokens=30, cost=CENT)
+    await scene.call("k0", limit, run_id="care", tokens=50, cost=2 * CENT, purpose="summary")
+    (line,) = await scene.record.all_counters("real")
+    assert (line.key.owner, line.counter.used) == (talk.session_uid, 80)
+    await scene.call("k1", limit, run_id="care", tokens=20, purpose="summary")
+    refused = await scene.held("k1", limit)
+    assert isinstance(refused.admission, Refused)
+    later = rule("other", "0.02", pot="p", period="session")
+    assert isinstance((await scene.held("k2", later, run_id="care")).admission, Refused), "the fold agrees"
+    spent = await scene.record.spend(LedgerFilter(session_uid=talk.session_uid), ["purpose"])
+    assert {line.group[0]: line.usage.tokens for line in spent} == {"main": 30, "summary": 70}
+    lines = {line.name: line for line in await scene.record.sessions(SessionFilter())}
+    assert lines["talk"].usage.tokens == 100
+    assert lines["@maintenance"].usage.tokens == 0
+    found = await scene.record.run("care")
+    assert found is not None
+    assert found.charged_uid == talk.session_uid
+    assert [event["type"] for event in await scene.events("care")].count("budget.settled") == 2, (
+        "its own timeline"
+    )
