@@ -55,6 +55,7 @@ class FactOut(msgspec.Struct, frozen=True, kw_only=True):
     subject: str | None
     attribute: str | None
     seen: int
+    ends: datetime | None
     shelf: ShelfOut
 
 
