@@ -89,6 +89,7 @@ function ModelAndLimit() {
 
 function RunButton() {
   const status = useRun((s) => s.status)
+  const starting = useLaunch((s) => s.asking) || status === 'starting'
   const errors = useValidation((s) => s.problems.filter(isError).length)
   if (status === 'running' || status === 'cancelling') {
     return (
@@ -98,8 +99,8 @@ function RunButton() {
     )
   }
   return (
-    <button type="button" className="run primary" disabled={status === 'starting'} onClick={() => launch()} title={errors ? `${errors} problems must be mended first` : 'Run (Ctrl+Enter)'}>
-      <Icon name="play" />{status === 'starting' ? 'Starting…' : 'Run'}
+    <button type="button" className="run primary" disabled={starting} onClick={() => void launch()} title={errors ? `${errors} problems must be mended first` : 'Run (Ctrl+Enter)'}>
+      <Icon name="play" />{starting ? 'Starting…' : 'Run'}
     </button>
   )
 }

@@ -37,7 +37,7 @@ export function useShortcuts({ save, fit }: Acts): void {
 function withCtrl(event: KeyboardEvent, save: () => void): boolean {
   const flow = useFlow.getState()
   const key = event.key.toLowerCase()
-  if (event.key === 'Enter') { launch(); return true }
+  if (event.key === 'Enter') { void launch(); return true }
   if (key === 's') { save(); return true }
   if (isTyping(event.target)) return false
   if (key === 'z' && !event.shiftKey) { flow.undo(); return true }

@@ -122,17 +122,17 @@ export function Value({ value }: { value: unknown }) {
 
 function Composer() {
   const input = useValidation((s) => s.input)
-  const { text, fields, set } = useLaunch()
+  const { text, fields, asking, set } = useLaunch()
   const status = useRun((s) => s.status)
-  const busy = status === 'running' || status === 'starting' || status === 'cancelling'
-  const submit = (event: React.FormEvent) => { event.preventDefault(); launch() }
+  const busy = asking || status === 'running' || status === 'starting' || status === 'cancelling'
+  const submit = (event: React.FormEvent) => { event.preventDefault(); void launch() }
   return (
     <form className={input?.schema ? 'composer with-form' : 'composer'} onSubmit={submit}>
       {input?.schema ? (
         <SchemaForm schema={input.schema} value={fields} prefix="input" onChange={(next) => set({ fields: next })} />
       ) : (
         <Growing value={text} aria-label={input?.title || 'Input'} placeholder={input?.title || 'What do you want to ask?'} dir="auto" onChange={(e) => set({ text: e.target.value })}
-          onKeyDown={(e) => { if (e.key === 'Enter' && !e.shiftKey && !e.nativeEvent.isComposing && !e.ctrlKey) { e.preventDefault(); if (!busy) launch() } }} />
+          onKeyDown={(e) => { if (e.key === 'Enter' && !e.shiftKey && !e.nativeEvent.isComposing && !e.ctrlKey) { e.preventDefault(); if (!busy) void launch() } }} />
       )}
       <button type="submit" className="primary" disabled={busy} title="Run (Ctrl+Enter)"><Icon name="play" /> {busy ? 'Running…' : 'Run'}</button>
     </form>

@@ -118,11 +118,11 @@ async function raise(gauge: Gauge, amount: string, forGood: boolean): Promise<vo
 
 function again(flowChanged: boolean): void {
   const { lastRequest, session, sessionName } = useRun.getState()
-  if (!lastRequest) return launch()
+  if (!lastRequest) return void launch()
   const inSession = session && sessionName ? { session: sessionName } : {}
-  if (!flowChanged) return launch({ ...lastRequest, ...inSession }, ['paid', 'needs'])
+  if (!flowChanged) return void launch({ ...lastRequest, ...inSession }, ['paid', 'needs'])
   const { path, origin } = useFlow.getState()
   const { path: _path, flow: _flow, ...rest } = lastRequest
   const from = path ?? (origin || undefined)
-  launch({ ...rest, ...inSession, flow: currentDoc(), ...(from ? { base_path: from } : {}) }, ['paid', 'needs'])
+  void launch({ ...rest, ...inSession, flow: currentDoc(), ...(from ? { base_path: from } : {}) }, ['paid', 'needs'])
 }

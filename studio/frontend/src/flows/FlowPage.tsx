@@ -13,8 +13,9 @@ import { Drawer } from '../drawer/Drawer'
 import { Inspector } from '../inspector/Inspector'
 import { ago } from '../lib/time'
 import { Palette } from '../palette/Palette'
+import { checkNow } from '../state/checking'
 import { dropDraft, type Draft } from '../state/drafts'
-import { currentDoc, dirty, useFlow } from '../state/flow'
+import { dirty, useFlow } from '../state/flow'
 import { useLaunch } from '../state/launch'
 import { rememberSessions, resume } from '../state/resume'
 import { useRun } from '../state/run'
@@ -111,7 +112,7 @@ function useValidating(): void {
   const first = useRef(true)
   useEffect(() => {
     if (!loaded) return
-    const timer = setTimeout(() => void useValidation.getState().check(currentDoc(), useFlow.getState().path ?? (useFlow.getState().origin || null)), first.current ? 0 : VALIDATE_AFTER_MS)
+    const timer = setTimeout(() => void checkNow(), first.current ? 0 : VALIDATE_AFTER_MS)
     first.current = false
     return () => clearTimeout(timer)
   }, [rev, loaded])

@@ -77,14 +77,14 @@ export function QuestionDialog() {
         <p>It comes from a file, and asks for:</p>
         <ul>{question.needs.map((need) => <li key={need}><code>{need}</code></li>)}</ul>
         <p className="muted">Allowed once, until what it asks for changes.</p>
-        <footer><button type="button" autoFocus onClick={close}>Not now</button><button type="button" className="primary" onClick={() => launch(question.request, ['needs'])}>Allow and run</button></footer>
+        <footer><button type="button" autoFocus onClick={close}>Not now</button><button type="button" className="primary" onClick={() => void launch(question.request, ['needs'])}>Allow and run</button></footer>
       </Dialog>
     )
   }
   const go = () => {
     const { paidConfirmed, set } = useUi.getState()
     set({ paidConfirmed: [...new Set([...paidConfirmed, ...question.models])] })
-    launch(question.request, ['needs', 'paid'])
+    void launch(question.request, ['needs', 'paid'])
   }
   return (
     <Dialog title="This run costs money" onClose={close}>

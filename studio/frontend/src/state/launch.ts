@@ -3,6 +3,7 @@ import { create } from 'zustand'
 import type { RunRequest } from '../api/client'
 import type { Obj } from '../api/types'
 import { useCatalog } from './catalog'
+import { checkNow, isChecked } from './checking'
 import { currentDoc, dirty, useFlow } from './flow'
 import { useRun } from './run'
 import { useUi } from './ui'
@@ -16,6 +17,8 @@ interface LaunchState {
   session: string
   user: string
   question: (Question & { request: RunRequest }) | null
+  /** Run was pressed, and the validator is asked first. */
+  asking: boolean
   set(values: Partial<Pick<LaunchState, 'text' | 'fields' | 'session' | 'user' | 'question'>>): void
   reset(): void
 }
@@ -26,8 +29,9 @@ export const useLaunch = create<LaunchState>()((set) => ({
   session: '',
   user: '',
   question: null,
+  asking: false,
   set: (values) => set(values),
-  reset: () => set({ text: '', fields: {}, session: '', question: null }),
+  reset: () => set({ text: '', fields: {}, session: '', question: null, asking: false }),
 }))
 
 export const wantsFields = () => !!useValidation.getState().input?.schema
@@ -43,11 +47,25 @@ export function request(): RunRequest {
 }
 
 /** Ask what must be asked, then start. `changed`: the same run again with something changed. */
-export function launch(wanted: RunRequest = request(), answered: readonly Question['kind'][] = []): void {
-  const run = useRun.getState()
-  if (run.status === 'running' || run.status === 'starting') return
-  const { needs, needs_hash, granted, agents, problems } = useValidation.getState()
+export async function launch(wanted: RunRequest = request(), answered: readonly Question['kind'][] = []): Promise<void> {
+  const { status } = useRun.getState()
+  if (status === 'running' || status === 'starting' || useLaunch.getState().asking) return
+  const flow = useFlow.getState()
+  if (!isChecked() || useValidation.getState().problems.some(isError)) {
+    // Nothing is refused, and nothing asked, by an answer about an earlier state of the flow.
+    useLaunch.setState({ asking: true })
+    await checkNow()
+    useLaunch.setState({ asking: false })
+    const now = useFlow.getState()
+    if (!now.loaded || now.path !== flow.path || now.origin !== flow.origin) return
+  }
+  proceed(wanted, answered)
+}
+
+function proceed(wanted: RunRequest, answered: readonly Question['kind'][]): void {
+  const { needs, needs_hash, granted, agents, problems, state, error } = useValidation.getState()
   const ui = useUi.getState()
+  if (state === 'failed') return ui.say(`The flow could not be checked: ${error}`, true)
   if (problems.some(isError)) {
     ui.set({ drawer: true, tab: 'problems' })
     ui.say('This flow has problems that must be mended first.', true)

@@ -7,14 +7,18 @@ import type { FlowDoc, Problem, Validation } from '../api/types'
 interface ValidationState extends Validation {
   state: 'unknown' | 'checking' | 'current' | 'failed'
   error: string | null
+  /** Which state of the flow this is about: its `rev`. */
+  rev: number | null
   byNode: Record<string, Problem[]>
-  check(doc: FlowDoc, path: string | null): Promise<void>
+  /** Resolves when the answer to the newest question is there, which may be a later one than this. */
+  check(doc: FlowDoc, path: string | null, rev: number): Promise<void>
   reset(): void
 }
 
 const NOTHING: Validation = { problems: [], cards: {}, needs: [], needs_hash: null, granted: true, input: null, agents: [] }
 const NO_PROBLEMS: Problem[] = []
 let newest = 0
+let latest: Promise<void> = Promise.resolve()
 
 export function groupByNode(problems: readonly Problem[]): Record<string, Problem[]> {
   const found: Record<string, Problem[]> = {}
@@ -29,30 +33,38 @@ function shared<T>(before: Record<string, T>, after: Record<string, T>): Record<
   return Object.fromEntries(Object.entries(after).map(([id, value]) => [id, sameJson(before[id], value) ? before[id]! : value]))
 }
 
-export const useValidation = create<ValidationState>()((set) => ({
-  ...NOTHING,
-  state: 'unknown',
-  error: null,
-  byNode: {},
-  async check(doc, path) {
-    const mine = ++newest
-    set({ state: 'checking' })
+export const useValidation = create<ValidationState>()((set) => {
+  const ask = async (mine: number, doc: FlowDoc, path: string | null, rev: number): Promise<void> => {
     try {
       const found = await api.validate(doc, path)
-      if (mine !== newest) return
+      if (mine !== newest) return latest
       set((s) => ({
-        ...NOTHING, ...found, state: 'current', error: null,
+        ...NOTHING, ...found, state: 'current', error: null, rev,
         cards: shared(s.cards, found.cards ?? {}), byNode: shared(s.byNode, groupByNode(found.problems)), input: sameJson(s.input, found.input) ? s.input : found.input,
       }))
     } catch (error) {
-      if (mine === newest) set({ state: 'failed', error: (error as Error).message })
+      if (mine !== newest) return latest
+      set({ state: 'failed', error: (error as Error).message })
     }
-  },
-  reset: () => {
-    newest += 1
-    set({ ...NOTHING, byNode: {}, state: 'unknown', error: null })
-  },
-}))
+  }
+  return {
+    ...NOTHING,
+    state: 'unknown',
+    error: null,
+    rev: null,
+    byNode: {},
+    check(doc, path, rev) {
+      set({ state: 'checking' })
+      latest = ask(++newest, doc, path, rev)
+      return latest
+    },
+    reset: () => {
+      newest += 1
+      latest = Promise.resolve()
+      set({ ...NOTHING, byNode: {}, state: 'unknown', error: null, rev: null })
+    },
+  }
+})
 
 export const problemsOf = (id: string) => (s: ValidationState) => s.byNode[id] ?? NO_PROBLEMS
 /** What a problem says, without the path that the page shows as a place. */
