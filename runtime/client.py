@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from runtime.errors import FarthingError
 
@@ -97,6 +97,44 @@ class Client:
         """A run that was started before. Raises ClientError."""
         found = self.request("GET", f"/runs/{quote(run_id, safe='')}")
         return RunHandle(self, run_id, found["session_uid"], found["session"])
+
+    def facts(self, **which: Any) -> Iterator[dict[str, Any]]:
+        """Facts, page by page, by what `GET /facts` takes: `namespace`, `scope`, `owner`, `as_of`, `text`, …
+        Raises ClientError."""
+        after: str | None = None
+        while True:
+            page = self.request("GET", "/facts" + _query({**which, "after": after}))
+            yield from page["facts"]
+            after = page["next"]
+            if after is None:
+                return
+
+    def facts_at(self, session_uid: str, seq: int | None = None) -> dict[str, Any]:
+        """The facts of a session as they were at the step of an event, with what the step was sent, read and
+        wrote; without a number, at the last one. Raises ClientError."""
+        where = f"/sessions/{quote(session_uid, safe='')}/facts"
+        found: dict[str, Any] = self.request("GET", where + _query({"seq": seq}))
+        return found
+
+    def bill(self, session_uid: str, seq: int | None = None) -> dict[str, Any]:
+        """What a model was sent at the call of a `model.called` event, part by part with tokens and cost;
+        without a number, at the last one. Raises ClientError."""
+        where = f"/sessions/{quote(session_uid, safe='')}/context"
+        found: dict[str, Any] = self.request("GET", where + _query({"seq": seq}))
+        return found
+
+    def recall(self, namespace: str, scope: str, owner: str, question: str, **more: Any) -> dict[str, Any]:
+        """What a model would be given of a Memory for a question; `tokens` is an allowance. Raises
+        ClientError."""
+        asked = {"namespace": namespace, "scope": scope, "owner": owner, "q": question, **more}
+        found: dict[str, Any] = self.request("GET", "/memory/recall" + _query(asked))
+        return found
+
+    def export(self, session_uid: str, form: str = "json", *, run: str | None = None) -> bytes:
+        """A session as one file: `json`, or `html`, a page with everything in it. Raises ClientError."""
+        where = f"/sessions/{quote(session_uid, safe='')}/export" + _query({"form": form, "run": run})
+        with self._sent("GET", where, None, {}) as answer:
+            return answer.read()
 
     def request(
         self, method: str, path: str, body: Any = None, *, headers: Mapping[str, str] | None = None
@@ -212,6 +250,16 @@ class RunHandle:
                 elif not text and data:
                     yield None if kind == "end" else Event(kind, json.loads(data))
                     kind, data = "event", ""
+
+
+def _query(given: Mapping[str, Any]) -> str:
+    """The part of an address after its path; what is null is left out, times are written in ISO."""
+    found = {
+        name: value.isoformat() if hasattr(value, "isoformat") else value
+        for name, value in given.items()
+        if value is not None
+    }
+    return "?" + urlencode(found) if found else ""
 
 
 def _line(answer: http.client.HTTPResponse) -> bytes:

@@ -244,12 +244,14 @@ class ContextSection(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 class ContextAssembled(Base, tag="context.assembled", frozen=True, kw_only=True):
-    """The bill of a context: each section with its tokens; what was left out (50 at most, then a count)."""
+    """The bill of a context: each section with its tokens; what was left out (50 at most, then a count). Of
+    `window`, `output_buffer` tokens are kept for the answer; null where it is not known."""
 
     purpose: str = "main"
     sections: tuple[ContextSection, ...] = ()
     tokens: int = 0
     window: int | None = None
+    output_buffer: int | None = None
     left_out: tuple[ContextItem, ...] = ()
     left_out_count: int = 0
 

@@ -13,10 +13,12 @@ from runtime.errors import BadSettings, FarthingError
 from runtime.record import Record
 from runtime.run.services import Services
 from runtime.settings import Settings
+from studio.consolidations import Consolidations
 from studio.doors import Doors
 from studio.feeds import Feeds
 from studio.folder import Folder
 from studio.limits import Limits
+from studio.memories import Memories
 from studio.runs import Runs
 from studio.tokens import Tokens, tokens_path
 
@@ -52,6 +54,8 @@ class Studio:
         self._read_settings = read_settings
         self._old_clients: list[Clients] = []
         self.limits = Limits(lambda: self.services)
+        self.memories = Memories(lambda: self.services)
+        self.consolidations = Consolidations(lambda: self.services)
         self.trouble: str | None = None
         self._cancelled = 0
         self._reaper: asyncio.Task[None] | None = None
@@ -104,6 +108,7 @@ class Studio:
             self._reaper.cancel()
             await asyncio.wait([self._reaper])
         await self.services.maintenance.stop()
+        await self.consolidations.idle()
         for clients in (*self._old_clients, self.services.clients):
             with contextlib.suppress(Exception):
                 await clients.close()

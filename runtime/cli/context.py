@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from runtime.cli import options
-from runtime.cli.context_bill import Bill, Part, Sent, bill, calls_of
+from runtime.cli.context_bill import Bill, Part, Sent, bill, calls_of, row_of
 from runtime.cli.find import find_session
 from runtime.cli.opening import with_record
 from runtime.cli.plain import one_line, visible
@@ -94,7 +94,7 @@ def command(
                 LedgerFilter("rehearsal" if line.partition == "rehearsal" else "real", run_id=each)
             )
         ]
-        return line, [(sent, _row_of(sent, rows)) for sent in chosen]
+        return line, [(sent, row_of(sent, rows)) for sent in chosen]
 
     line, found = with_record(db, work)
     if as_json:
@@ -122,18 +122,6 @@ def _chosen(calls: list[Sent], asked: Asked) -> list[Sent]:
         there = f"There are steps {', '.join(map(str, steps))}." if steps else "`farthing events` shows it."
         raise NotFound("No model was called there.", remedy=there)
     return found if asked.step is not None else found[-1:]
-
-
-def _row_of(sent: Sent, rows: list[LedgerRow]) -> LedgerRow | None:
-    """The ledger's row of a call."""
-    called = sent.called
-    wanted = (called.run_id, called.node_id, called.step, called.purpose, called.attempt)
-    fitting = [
-        row
-        for row in rows
-        if row.kind == "settle" and (row.run_id, row.node_id, row.step, row.purpose, row.attempt) == wanted
-    ]
-    return fitting[-1] if fitting else None
 
 
 def _json(line: SessionLine, sent: Sent, made: Bill) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from runtime.events import AgentUsage, ContextAssembled, ContextItem, ModelCalled
+from runtime.record import LedgerRow
 from runtime.usage import Usage, nanos_up
 
 MILLION = 1_000_000
@@ -66,6 +67,18 @@ def calls_of(events: Iterable[tuple[int, Any]]) -> list[Sent]:
         elif isinstance(event, AgentUsage) and (place := places.get((event.run_id, event.call))) is not None:
             found[place] = found[place]._replace(used=event)
     return found
+
+
+def row_of(sent: Sent, rows: Iterable[LedgerRow]) -> LedgerRow | None:
+    """The ledger's row that settled a call; None while it has none."""
+    called = sent.called
+    wanted = (called.run_id, called.node_id, called.step, called.purpose, called.attempt)
+    fitting = [
+        row
+        for row in rows
+        if row.kind == "settle" and (row.run_id, row.node_id, row.step, row.purpose, row.attempt) == wanted
+    ]
+    return fitting[-1] if fitting else None
 
 
 def bill(sent: Sent, price: Mapping[str, Any] | None) -> Bill:

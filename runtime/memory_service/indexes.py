@@ -127,14 +127,22 @@ class TurnIndex:
         self._erasures: int | None = None
 
     async def recall(
-        self, record: Record, session_uid: str, query: str, now: datetime, count: Estimator
+        self,
+        record: Record,
+        session_uid: str,
+        query: str,
+        now: datetime,
+        count: Estimator,
+        left_out: str | None = None,
     ) -> list[Found]:
-        """Exchanges of other sessions than this one that share a word with the query, best first."""
+        """Exchanges of other sessions than this one that share a word with the query, best first.
+        `left_out`: the session that does not count, in place of this one."""
         async with self._lock:
             await self._sync(record, session_uid, count)
             if self._index is None:
                 return []
-            return self._search(self._index, session_uid, query, now)
+            without = session_uid if left_out is None else left_out
+            return self._search(self._index, without, query, now)
 
     def _search(self, index: MemoryIndex, session_uid: str, query: str, now: datetime) -> list[Found]:
         wanted = self._terms(query)

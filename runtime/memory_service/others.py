@@ -21,13 +21,17 @@ CountMessages = Callable[[Sequence[Message]], int]
 
 
 class OtherSessions(msgspec.Struct, frozen=True):
-    """What was said in the same user's other sessions of the same flow to the agents of one Memory."""
+    """What was said in the same user's other sessions of the same flow to the agents of one Memory.
+
+    `with_own`: this session counts among them, as it does for one that is yet to begin.
+    """
 
     record: Record
     indexes: Indexes
     whose: Whose
     session_uid: str
     node_id: str
+    with_own: bool = False
 
     async def episodes(
         self, shelf: Shelf, query: str, most: int, now: datetime, count: Estimator
@@ -36,7 +40,8 @@ class OtherSessions(msgspec.Struct, frozen=True):
         if most <= 0 or not query.strip():
             return []
         index = self.indexes.turns(self.whose)
-        found = await index.recall(self.record, self.session_uid, query, now, count)
+        left_out = "" if self.with_own else self.session_uid
+        found = await index.recall(self.record, self.session_uid, query, now, count, left_out)
         if not found:
             return []
         hidden = hidden_by(await self.record.fact_versions(shelf))

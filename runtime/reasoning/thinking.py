@@ -254,13 +254,15 @@ class Thinking:
         self.say(AgentWarning(**self.where(), code=code, message=message, remedy=remedy))
 
     def _say_bill(self, call: Call, bill: Bill) -> None:
+        window = self.desk.account.provider.window
         self.say(
             ContextAssembled(
                 **self.where(),
                 purpose=call.purpose,
                 sections=bill.sections,
                 tokens=bill.tokens,
-                window=self.desk.account.provider.window,
+                window=window,
+                output_buffer=None if window is None else self._answer_room,
                 left_out=bill.left_out[:MAX_LEFT_OUT],
                 left_out_count=len(bill.left_out),
             )

@@ -1,4 +1,4 @@
-"""Facts: whose there are, every version of one, and changes by hand, which keep their former versions."""
+"""Facts: every version of one, and changes by hand, which keep their former versions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from runtime.facts import Fact, FactWrite, Origin, Scope, Shelf
 from studio.api.route import Call, Endpoint
 from studio.api.shapes import partition_of
 
-MOST_FACTS = 5_000
 MAX_NAME_CHARS = 500
 
 
@@ -25,15 +24,6 @@ class ShelfOut(msgspec.Struct, frozen=True):
     namespace: str
     scope: str
     owner: str
-
-
-class ShelfLineOut(msgspec.Struct, frozen=True):
-    """A shelf and how many current facts it has."""
-
-    namespace: str
-    scope: str
-    owner: str
-    count: int
 
 
 class FactOut(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,14 +49,6 @@ class FactOut(msgspec.Struct, frozen=True, kw_only=True):
     shelf: ShelfOut
 
 
-class FactsOut(msgspec.Struct, frozen=True):
-    """Shelves, and the current facts on them; `left_out` counts those beyond the most that are sent."""
-
-    shelves: list[ShelfLineOut]
-    facts: list[FactOut]
-    left_out: int
-
-
 class VersionsOut(msgspec.Struct, frozen=True):
     """Every version, oldest first."""
 
@@ -78,16 +60,6 @@ class WrittenOut(msgspec.Struct, frozen=True):
 
     outcome: str
     fact: FactOut
-
-
-class FactsQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which shelves; all that are given must match. `session` is a uid."""
-
-    user: str | None = None
-    scope: Scope | None = None
-    namespace: str | None = None
-    session: str | None = None
-    rehearsal: bool = False
 
 
 class VersionsQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,27 +100,6 @@ def fact_out(shelf: Shelf, fact: Fact) -> FactOut:
     """A fact as the API writes it."""
     fields = {name: getattr(fact, name) for name in fact.__struct_fields__}
     return FactOut(**fields, shelf=ShelfOut(shelf.namespace, shelf.scope, shelf.owner))
-
-
-async def facts(call: Call) -> FactsOut:
-    """List shelves and their current facts."""
-    query: FactsQuery = call.query
-    found = await call.studio.record.shelves(partition_of(query.rehearsal), call.who.scope(query.user))
-    shelves = sorted(
-        (shelf, count)
-        for shelf, count in found
-        if query.scope in (None, shelf.scope)
-        and query.namespace in (None, shelf.namespace)
-        and (query.session is None or (shelf.scope, shelf.owner) == ("session", query.session))
-    )
-    shown: list[FactOut] = []
-    for shelf, _ in shelves:
-        if len(shown) >= MOST_FACTS:
-            break
-        shown += [fact_out(shelf, fact) for fact in await call.studio.record.facts(shelf)]
-    del shown[MOST_FACTS:]
-    lines = [ShelfLineOut(shelf.namespace, shelf.scope, shelf.owner, count) for shelf, count in shelves]
-    return FactsOut(lines, shown, max(0, sum(line.count for line in lines) - len(shown)))
 
 
 async def versions(call: Call) -> VersionsOut:
@@ -217,7 +168,6 @@ def origin_of(call: Call, shelf: Shelf) -> Origin:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/facts", "viewer", facts, query=FactsQuery, gives=FactsOut, tag="facts"),
     Endpoint(
         "GET", "/facts/versions", "viewer", versions, query=VersionsQuery, gives=VersionsOut, tag="facts"
     ),

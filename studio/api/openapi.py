@@ -94,6 +94,8 @@ def _responses(endpoint: Endpoint, known: dict[str, Any]) -> dict[str, Any]:
     if endpoint.streams:
         success["content"]["text/event-stream"] = {"schema": {"type": "string"}}
         found["204"] = {"description": "A stream has nothing more to give."}
+    for kind in endpoint.also:
+        success["content"][kind] = {"schema": {"type": "string"}}
     error = {"application/json": {"schema": known[repr(ErrorBody)]}}
     words = {"400": "Not as asked for.", "401": "No credential.", "403": "The role is too small."}
     words |= {"404": "Not there.", "405": "No such method.", "409": "Something changed meanwhile."}

@@ -25,7 +25,7 @@ LARGE_BODY = 9 * 1024 * 1024
 """For routes that take a flow document, which may have 8 MiB, or a run's input."""
 
 
-TIMES = frozenset({"since", "until"})
+TIMES = frozenset({"since", "until", "as_of"})
 """Parameters that are times."""
 YEARS = range(1970, 9000)
 
@@ -54,7 +54,7 @@ Handler = Callable[[Call], Awaitable[Any]]
 
 class Endpoint(NamedTuple):
     """One method of one address. `role` null: open to everybody. `gives` null: no body (204), or a response
-    that the handler makes itself."""
+    that the handler makes itself. `also`: other kinds of body that it may give."""
 
     method: str
     path: str
@@ -67,6 +67,7 @@ class Endpoint(NamedTuple):
     tag: str = ""
     max_body: int = MAX_BODY
     streams: bool = False
+    also: tuple[str, ...] = ()
 
     @property
     def summary(self) -> str:

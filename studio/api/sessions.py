@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
+from runtime.cli.events_chosen import Stored, stored_of
 from runtime.errors import BadInput, NotFound
 from runtime.record import SessionFilter, SessionLine
 from runtime.usage import parse_money
@@ -23,6 +24,8 @@ MOST_LOOKED_AT = 2_000
 """Sessions looked at for one page where a filter is applied after reading."""
 MOST_RUNS = 200
 MOST_EVENTS = 5_000
+LARGEST_SEQ = 2**53
+"""The largest number that every JSON reader keeps whole."""
 
 
 class SessionOut(msgspec.Struct, frozen=True, kw_only=True):
@@ -205,6 +208,17 @@ async def session_of(call: Call, uid: str) -> SessionLine:
     if line is None or not call.who.sees(line.user_id):
         raise NotFound(f"There is no session {uid!r}.", remedy="Check its id.")
     return line
+
+
+async def event_of(call: Call, line: SessionLine, seq: int | None) -> Stored:
+    """The event of that number, or the last one. Raises NotFound."""
+    if seq is None:
+        seq = await call.studio.record.first_seq(line.uid) + line.events - 1
+    known = 0 < seq <= LARGEST_SEQ
+    there = await call.studio.record.events_json(line.uid, after=seq - 1, limit=1) if known else []
+    if not there or (found := stored_of(there[0])).seq != seq:
+        raise NotFound(f"There is no event {seq} in this session.", remedy="GET its events.")
+    return found
 
 
 async def session(call: Call) -> SessionDetailOut:

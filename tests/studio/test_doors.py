@@ -18,7 +18,14 @@ from studio.tokens import Tokens
 from tests.studio.live import A, Live
 
 PARTS = {"path": "talk.json", "name": "support", "run_id": "no-such", "uid": "no-such"}
-QUERIES = {"base_hash": "0", "namespace": "talk", "scope": "user", "owner": "other", "key": "name"}
+QUERIES = {
+    "base_hash": "0",
+    "namespace": "talk",
+    "scope": "user",
+    "owner": "other",
+    "key": "name",
+    "q": "Who?",
+}
 TABLE = endpoints()
 CLOSED = [e for e in TABLE if e.role is not None]
 
@@ -119,6 +126,10 @@ def test_nothing_of_others_is_changed(live: Live, owned: dict[str, str], role: A
         ("POST", "/facts/undo", {**shelf, "key": "name"}, 404),
         ("POST", "/facts/settle", {**shelf, "key": "name", "keep": 1}, 404),
         ("POST", "/facts/erase", {**shelf, "keys": ["name"], "preview": False}, 404),
+        ("POST", "/facts/move", {**shelf, "to": {**shelf, "owner": "me"}, "preview": False}, 404),
+        ("POST", "/facts/move", {**shelf, "owner": "me", "to": shelf, "preview": False}, 404),
+        ("POST", "/memory/consolidate", {"user": "other", "rehearsal": True}, 403),
+        ("POST", "/memory/undo", {"user": "other", "rehearsal": True}, 403),
         ("POST", "/runs", {"path": "talk.json", "input": "Hi", "user": "other"}, 403),
     ]
     for method, path, body, status in tries:

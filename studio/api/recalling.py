@@ -1,0 +1,139 @@
+"""Memory as a model would be given it for a question: through the same code as a run's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from runtime.errors import BadInput
+from runtime.facts import Scope, Shelf
+from runtime.journal import Journal
+from runtime.memory_service.indexes import Whose
+from runtime.memory_service.others import OtherSessions
+from runtime.memory_service.service import MemoryService
+from runtime.memory_service.shared import ForContext
+from runtime.record import SessionFilter
+from studio.api.facts import shelf_of
+from studio.api.route import Call, Endpoint
+from studio.memories import Bindings
+
+MOST_TOKENS = 100_000
+MAX_QUESTION_CHARS = 4_000
+
+
+class RecallQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """A question to one shelf. `tokens`: the allowance in place of the Memory's own. `flow`: the flow whose
+    Memory it is, where its namespace is not that flow's id."""
+
+    namespace: str
+    scope: Scope
+    owner: str
+    q: str = ""
+    tokens: int | None = None
+    flow: str | None = None
+    rehearsal: bool = False
+
+
+class RecalledOut(msgspec.Struct, frozen=True, kw_only=True):
+    """One item in the order sent, or one that was left out, with why."""
+
+    section: str
+    ref: str
+    tokens: int
+    score: float | None
+    source: str | None
+    why: str | None
+
+
+class RecallOut(msgspec.Struct, frozen=True, kw_only=True):
+    """What the model would read: `stable` stays the same from question to question, `recalled` is chosen for
+    this one. `tokens` count both by our own count. `allowance`: of them at most. `known` false: no run of a
+    flow has this Memory any more, so that a Memory's defaults hold."""
+
+    stable: str
+    recalled: str
+    tokens: int
+    allowance: int
+    items: list[RecalledOut]
+    left_out: list[RecalledOut]
+    warnings: list[str]
+    known: bool
+
+
+async def recall(call: Call) -> RecallOut:
+    """What a model would be given of a Memory for a question, within an allowance of tokens."""
+    query: RecallQuery = call.query
+    if len(query.q) > MAX_QUESTION_CHARS:
+        raise BadInput(f"A question has at most {MAX_QUESTION_CHARS:,} characters.")
+    if query.tokens is not None and not 0 <= query.tokens <= MOST_TOKENS:
+        raise BadInput(f"`tokens` is from 0 to {MOST_TOKENS:,}.")
+    shelf = await shelf_of(call, query)
+    flow_id = await _flow_of(call, shelf, query.flow)
+    bindings = await call.studio.memories.of_flow(shelf, flow_id)
+    config = next((each.config for each in bindings.values()), None) or call.studio.memories.default()
+    if query.tokens is not None:
+        limits = config.injection.model_copy(update={"tokens": query.tokens})
+        config = config.model_copy(update={"injection": limits})
+    memory = await _memory(call, shelf, flow_id, bindings, config)
+    counter, model = call.studio.services.gate.counter, ""
+    given = await memory.inject(lambda text: counter.text(model, text), query=query.q)
+    tokens = sum(counter.text(model, text) for text in (given.text, given.recall) if text)
+    return _out(given, tokens, config.injection.tokens, known=bool(bindings))
+
+
+async def _flow_of(call: Call, shelf: Shelf, flow: str | None) -> str:
+    """The flow whose Memory is meant: a session's is known, a user's is the namespace's by default."""
+    if shelf.scope == "session" and (line := await call.studio.record.session(shelf.owner)) is not None:
+        return line.flow_id
+    return flow or shelf.namespace
+
+
+async def _memory(call: Call, shelf: Shelf, flow_id: str, bindings: Bindings, config: Any) -> MemoryService:
+    """The Memory of a run in a new session of the shelf's user; nothing is said on any timeline."""
+    services = call.studio.services
+    others = None
+    if shelf.scope == "user":
+        which = SessionFilter(shelf.partition, shelf.owner, flow_id, limit=1)
+        lines = await services.record.sessions(which)
+        if lines and bindings:
+            nodes = tuple(bindings)
+            whose = Whose(shelf.partition, shelf.owner, flow_id, nodes)
+            others = OtherSessions(
+                services.record, services.indexes, whose, lines[0].uid, nodes[0], with_own=True
+            )
+    journal = Journal(services.record, "", services.clock)
+    return MemoryService(config, shelf, journal, indexes=services.indexes, others=others)
+
+
+def _out(given: ForContext, tokens: int, allowance: int, *, known: bool) -> RecallOut:
+    return RecallOut(
+        stable=given.text,
+        recalled=given.recall,
+        tokens=tokens,
+        allowance=allowance,
+        items=[
+            _item(section.name, item)
+            for section in (*given.sections, *given.recalled)
+            for item in section.items
+        ],
+        left_out=[_item("", item) for item in given.left_out],
+        warnings=list(given.warnings),
+        known=known,
+    )
+
+
+def _item(section: str, item: Any) -> RecalledOut:
+    return RecalledOut(
+        section=section,
+        ref=item.ref,
+        tokens=item.tokens,
+        score=item.score,
+        source=item.source,
+        why=item.why,
+    )
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/memory/recall", "viewer", recall, query=RecallQuery, gives=RecallOut, tag="memory"),
+)

@@ -1,0 +1,189 @@
+"""Memory over HTTP: as of a time, by pages, conflicts, moves, what a model would be given, consolidation."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from runtime.facts import FactWrite, Shelf
+from tests.studio.live import A, Live
+
+
+def ask(live: Live, token: str, method: str, path: str, body: Any = None, status: int = 200) -> Any:
+    answered = live.request(method, A + path, body, token=token)
+    assert answered.status == status, answered
+    return answered.json
+
+
+def put(live: Live, token: str, owner: str, key: str, value: Any, **more: Any) -> Any:
+    shelf = {"namespace": "talk", "scope": "user", "owner": owner, "rehearsal": True}
+    return ask(live, token, "PUT", "/facts", {**shelf, "key": key, "value": value, **more})["fact"]
+
+
+def write(live: Live, owner: str, wish: FactWrite) -> None:
+    """A fact as a run would leave it."""
+    import asyncio
+
+    record, shelf = live.studio.record, Shelf("rehearsal", "talk", "user", owner)
+    now = live.studio.services.clock.now()
+    writing = record.write_fact(shelf, wish, now, lambda _: [], run_id=None)
+    asyncio.run_coroutine_threadsafe(writing, live.loop).result(10)
+
+
+def listed(live: Live, token: str, more: str = "") -> Any:
+    return ask(live, token, "GET", "/facts?rehearsal=1&namespace=talk&scope=user" + more)
+
+
+def test_facts_are_listed_as_of_a_time(live: Live) -> None:
+    token = live.token("tess", "runner")
+    first = put(live, token, "tess", "town", "Bern")
+    put(live, token, "tess", "town", "Basel")
+    put(live, token, "tess", "colour", "teal")
+    then = quote(first["recorded_at"])
+    assert [(f["key"], f["value"]) for f in listed(live, token, f"&as_of={then}")["facts"]] == [
+        ("town", "Bern")
+    ]
+    before = datetime.fromisoformat(first["recorded_at"]) - timedelta(seconds=1)
+    assert listed(live, token, f"&as_of={quote(before.isoformat())}")["facts"] == []
+    assert [f["value"] for f in listed(live, token, "&text=TEAL")["facts"]] == ["teal"]
+    ask(live, token, "GET", "/facts?as_of=yesterday", status=400)
+
+
+def test_facts_come_page_by_page(live: Live) -> None:
+    token = live.token("page", "runner")
+    for number in range(7):
+        put(live, token, "page", f"k{number}", number)
+    seen: list[str] = []
+    after = ""
+    while True:
+        told = listed(live, token, "&limit=3" + (f"&after={quote(after)}" if after else ""))
+        seen += [fact["key"] for fact in told["facts"]]
+        if told["next"] is None:
+            break
+        assert len(told["facts"]) == 3
+        after = told["next"]
+    assert seen == [f"k{number}" for number in range(7)]
+    shelves = listed(live, token, "&limit=0")
+    assert shelves["facts"] == [] and [shelf["count"] for shelf in shelves["shelves"]] == [7]
+    ask(live, token, "GET", "/facts?after=x", status=400)
+
+
+def test_conflict_stands_apart_until_it_is_settled(live: Live) -> None:
+    token = live.token("cleo", "runner")
+    put(live, token, "cleo", "town", "Bern")
+    put(live, token, "cleo", "gone", "x")
+    write(live, "cleo", FactWrite(key="town", value="Paris", origin="tainted"))
+    shelf = {"namespace": "talk", "scope": "user", "owner": "cleo", "rehearsal": True}
+    ask(live, token, "POST", "/facts/forget", {**shelf, "keys": ["gone"]}, 204)
+    told = listed(live, token)
+    assert [(f["key"], f["value"], f["state"]) for f in told["apart"]] == [
+        ("town", "Paris", "conflict"),
+        ("gone", "x", "forgotten"),
+    ]
+    taken = told["apart"][0]["version"]
+    ask(live, token, "POST", "/facts/settle", {**shelf, "key": "town", "keep": taken})
+    told = listed(live, token)
+    assert [(f["key"], f["value"]) for f in told["facts"]] == [("town", "Paris")]
+    assert [f["state"] for f in told["apart"]] == ["forgotten"]
+
+
+def test_facts_move_after_a_preview(live: Live) -> None:
+    token = live.token("mo", "runner")
+    put(live, token, "mo", "a", 1)
+    put(live, token, "mo", "a", 2)
+    put(live, token, "mo", "b", 1)
+    shelf = {"namespace": "talk", "scope": "user", "owner": "mo", "rehearsal": True}
+    to = {**shelf, "namespace": "shop"}
+    preview = ask(live, token, "POST", "/facts/move", {**shelf, "to": to})
+    assert (preview["moved"], preview["keys"], preview["versions"], preview["there"]) == (
+        False,
+        ["a", "b"],
+        3,
+        [],
+    )
+    assert len(listed(live, token)["facts"]) == 2
+    done = ask(live, token, "POST", "/facts/move", {**shelf, "to": to, "keys": ["a"], "preview": False})
+    assert done["moved"] and done["keys"] == ["a"]
+    assert [f["key"] for f in listed(live, token)["facts"]] == ["b"]
+    put(live, token, "mo", "a", 9)
+    again = ask(live, token, "POST", "/facts/move", {**shelf, "to": to})
+    assert again["there"] == ["a"]
+    ask(live, token, "POST", "/facts/move", {**shelf, "to": to, "preview": False}, 409)
+    ask(live, token, "POST", "/facts/move", {**shelf, "to": shelf}, 400)
+    ask(live, token, "POST", "/facts/move", {**shelf, "to": to, "keys": ["no"]}, 404)
+
+
+def test_recall_is_what_the_next_run_is_given(live: Live) -> None:
+    """What it says that a model would be given, a run's bill says that it was given."""
+    token = live.token("rae", "runner")
+    put(live, token, "rae", "town", "Rae lives in Bern")
+    put(live, token, "rae", "pet", "a cat named Mog")
+    where = "namespace=talk&scope=user&owner=rae&rehearsal=1"
+    body = {"path": "talk.json", "input": "What is my cat called?", "session": "one"}
+    started = ask(live, token, "POST", "/runs", body, 201)
+    live.wait(token, started["run_id"])
+    told = ask(live, token, "GET", f"/memory/recall?{where}&q={quote('What is my cat called?')}")
+    assert told["known"] and "Mog" in told["stable"] and told["tokens"] <= told["allowance"] + 400
+    bill = ask(live, token, "GET", f"/sessions/{started['session_uid']}/context")
+    given = [
+        (i["ref"], i["tokens"])
+        for part in bill["parts"]
+        if part["name"] == "known_facts"
+        for i in part["items"]
+    ]
+    assert [(i["ref"], i["tokens"]) for i in told["items"] if i["section"] == "known_facts"] == given
+    tight = ask(live, token, "GET", f"/memory/recall?{where}&q=cat&tokens={told['tokens'] - 5}")
+    refs = [item["ref"] for item in (*tight["items"], *tight["left_out"]) if item["ref"].startswith("fact/")]
+    assert sorted(refs) == ["fact/pet", "fact/town"]
+    assert tight["left_out"] and all(item["why"] for item in tight["left_out"])
+    assert ask(live, token, "GET", f"/memory/recall?{where}&q=cat&tokens=0")["items"] == []
+    ask(live, token, "GET", f"/memory/recall?{where}&tokens=-1", status=400)
+    bob = live.token("bob", "runner")
+    ask(live, bob, "GET", f"/memory/recall?{where}&q=cat", status=404)
+
+
+def test_consolidation_is_previewed_done_and_taken_back(live: Live) -> None:
+    token, chief = live.token("con", "runner"), live.token("chief", "operator")
+    soon = live.studio.services.clock.now() + timedelta(milliseconds=30)
+    put(live, token, "con", "note", "over soon", valid_to=soon.isoformat())
+    put(live, token, "con", "name", "Con")
+    time.sleep(0.05)
+    told = ask(live, token, "GET", "/memory/consolidation?rehearsal=1")
+    assert [(change["key"], change["action"]) for change in told["shelves"][0]["changes"]] == [
+        ("note", "expire")
+    ]
+    assert told["user"] == "con" and told["last"] is None
+    body = {"user": "con", "rehearsal": True}
+    ask(live, token, "POST", "/memory/consolidate", body, 403)
+    begun = ask(live, chief, "POST", "/memory/consolidate", body, 202)
+    until = time.monotonic() + 10
+    while (now := ask(live, token, "GET", "/memory/consolidation?rehearsal=1"))["last"]["state"] == "running":
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    assert (now["last"]["state"], now["last"]["done"], now["shelves"]) == ("done", 1, [])
+    copies = list(Path(live.env["FARTHING_DB"]).parent.glob(f"*{begun['batch']}*"))
+    assert len(copies) == 1
+    undone = ask(live, token, "POST", "/memory/undo", body)
+    assert (undone["batch"], undone["keys"]) == (begun["batch"], ["note"])
+    ask(live, token, "POST", "/memory/undo", body, 404)
+
+
+def test_consolidation_waits_for_runs_to_end(live: Live) -> None:
+    chief = live.token("chief", "operator")
+    flow = json.loads((live.flows / "talk.json").read_text())
+    (live.flows / "slow.json").write_text(json.dumps({**flow, "id": "slow", "name": "slow"}))
+    script = {"format": "farthing.script/1", "replies": {"helper": [{"text": "Slow.", "latency_s": 5}]}}
+    (live.flows / "slow.script.json").write_text(json.dumps(script))
+    body = {"path": "slow.json", "input": "Hi", "user": "busy"}
+    started = ask(live, chief, "POST", "/runs", body, 201)
+    refused = live.request(
+        "POST", f"{A}/memory/consolidate", {"user": "busy", "rehearsal": True}, token=chief
+    )
+    assert refused.status == 409 and started["run_id"] in refused.json["error"]["message"]
+    ask(live, chief, "POST", f"/runs/{started['run_id']}/cancel", {}, 202)
+    live.wait(chief, started["run_id"])
+    ask(live, chief, "POST", "/memory/consolidate", {"user": "busy", "rehearsal": True}, 202)
