@@ -51,13 +51,6 @@ class BudgetConfig(Config):
     on_limit: Literal["stop", "pause"] = "stop"
     """What happens at the limit."""
 
-    @field_validator("limit", mode="before")
-    @classmethod
-    def _limit_is_no_truth_value(cls, value: object) -> object:
-        if isinstance(value, bool):
-            raise ValueError("give an amount, not true or false")
-        return value
-
     @field_validator("limit", mode="after")
     @classmethod
     def _limit_is_an_amount(cls, value: Amount, info: ValidationInfo) -> Amount:

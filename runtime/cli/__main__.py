@@ -1,6 +1,6 @@
 """`python -m runtime.cli` is `farthing`."""
 
-from runtime.cli.main import main
+from runtime.cli.entry import main
 
 if __name__ == "__main__":
     main()

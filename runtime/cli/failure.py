@@ -10,11 +10,11 @@ from pathlib import Path
 
 import click
 
+from runtime.cli.entry import CANCELLED
 from runtime.cli.plain import one_line, visible
 from runtime.cli.streams import coloured, paint, say
 from runtime.errors import BadFlow, FarthingError, Problem
 
-CANCELLED = 130
 USAGE = 2
 FAILED = 1
 TRACEBACK_VARIABLE = "FARTHING_TRACEBACK"

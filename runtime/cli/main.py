@@ -62,7 +62,7 @@ def _quick_start() -> None:
 
 def call(args: Sequence[str]) -> int:
     """Carry out one command line; its exit code: 0 done, 1 failed, 2 bad input or usage, 3 stopped by a
-    budget, 4 paused, 130 cancelled."""
+    budget, 130 cancelled."""
     _quick_start()
     try:
         _check_letters(args)

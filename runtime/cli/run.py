@@ -109,7 +109,7 @@ def command(
     """Run FLOW, a file or example:NAME, on TEXT.
 
     Without TEXT, what is piped in is the text. The result goes to stdout, everything else to stderr.
-    Exit codes: 0 done, 1 failed, 2 bad input, 3 stopped by a budget, 4 paused, 130 cancelled.
+    Exit codes: 0 done, 1 failed, 2 bad input, 3 stopped by a budget, 130 cancelled.
     """
     try:
         file = files.read_flow(flow)

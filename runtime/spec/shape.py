@@ -48,5 +48,46 @@ def _words(item: dict[str, Any], path: str) -> tuple[str, str, str]:
             f"{path} is {item.get('input')!r}, which is no usable id",
             "Use a letter first, then letters, digits, - or _, 64 at most.",
         )
+    return "flow.bad_value", f"{path}: {_wrong(item)}", "Change the value."
+
+
+def _wrong(item: dict[str, Any]) -> str:
+    """What is wrong with a value, as one says it of JSON: pydantic speaks of Python's types."""
+    kind, more = item["type"], item.get("ctx", {})
+    wanted = next((words for types, words in _BELONGS.items() if kind in types), None)
+    if wanted is not None:
+        return f"{wanted} belongs here, not {_shown(item['input'])}"
+    if kind in ("literal_error", "enum"):
+        return f"{_shown(item['input'])} is none of {str(more['expected']).replace(' or ', ', ')}"
+    if kind in _BOUNDS and isinstance(item["input"], bool):
+        return f"a number belongs here, not {_shown(item['input'])}"
+    if kind in _BOUNDS:
+        words, key = _BOUNDS[kind]
+        return f"{_shown(item['input'])} is too {words} {more[key]}"
     text = str(item["msg"]).removeprefix("Value error, ").rstrip(".")
-    return "flow.bad_value", f"{path}: {text[:1].lower()}{text[1:]}", "Change the value."
+    return text[:1].lower() + text[1:]
+
+
+def _shown(value: Any) -> str:
+    """A value as JSON writes it, short."""
+    named = {True: "true", False: "false"}.get(value) if isinstance(value, bool) else None
+    text = named or ("null" if value is None else repr(value))
+    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+
+
+SHOWN = 60
+"""So many characters of a wrong value are repeated."""
+_BELONGS = {
+    ("model_type", "model_attributes_type", "dict_type", "dataclass_type"): "an object",
+    ("list_type", "tuple_type", "set_type"): "a list",
+    ("string_type",): "a text",
+    ("int_type", "int_parsing", "int_from_float", "int_parsing_size"): "a whole number",
+    ("float_type", "float_parsing", "decimal_type", "decimal_parsing", "finite_number"): "a number",
+    ("bool_type", "bool_parsing"): "true or false",
+}
+_BOUNDS = {
+    "greater_than_equal": ("small: at least", "ge"),
+    "greater_than": ("small: more than", "gt"),
+    "less_than_equal": ("large: at most", "le"),
+    "less_than": ("large: less than", "lt"),
+}

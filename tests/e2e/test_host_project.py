@@ -34,7 +34,7 @@ FLOW = {
     ],
 }
 STRANGER = 'raise ImportError("this is the host project\'s own package")\n'
-CONSOLE_SCRIPTS = {"pytest": "pytest:console_main", "farthing": "runtime.cli.main:main"}
+CONSOLE_SCRIPTS = {"pytest": "pytest:console_main", "farthing": "runtime.cli.entry:main"}
 """What pip puts into `bin`: started so, Python has no folder of the project on its path."""
 
 
