@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 MOST_INDEXES = 16
 """Indexes that are kept; the one that was used longest ago makes room."""
-AT_ONCE = 500
-"""Items taken in before others get a turn."""
+AT_ONCE = 25
+"""Facts or exchanges taken in before others get a turn: a few milliseconds' worth."""
 LOOKED_AT = 60
 """Exchanges of a search that are looked at more closely, best first."""
 ENOUGH_TOKENS = 6_000
@@ -73,33 +73,43 @@ class FactIndex:
     """Facts by their keys."""
 
     def __init__(self) -> None:
+        self._lock = asyncio.Lock()
         self._index: MemoryIndex | None = None
         self._known: dict[str, Fact] = {}
 
-    def rank(self, facts: Sequence[Fact], query: str, now: datetime, count: Estimator) -> list[Fact]:
+    async def rank(self, facts: Sequence[Fact], query: str, now: datetime, count: Estimator) -> list[Fact]:
         """The facts, those first that fit the query best; the others follow in the given order."""
-        index = self._sync({fact.key: fact for fact in facts}, count)
-        budget = sum(max(1, count(fact_text(fact))) for fact in facts)
-        place = {hit.id: number for number, hit in enumerate(index.recall(query, budget, now).hits)}
-        return sorted(facts, key=lambda fact: place.get(fact.key, len(place)))
+        async with self._lock:
+            index = await self._sync({fact.key: fact for fact in facts}, count)
+            budget = sum(max(1, count(fact_text(fact))) for fact in facts)
+            place = {hit.id: number for number, hit in enumerate(index.recall(query, budget, now).hits)}
+            return sorted(facts, key=lambda fact: place.get(fact.key, len(place)))
 
-    def _sync(self, facts: dict[str, Fact], count: Estimator) -> MemoryIndex:
+    async def _sync(self, facts: dict[str, Fact], count: Estimator) -> MemoryIndex:
         """Take in what is new or changed, let go of what is no longer there."""
         from runtime.memory.finding.index import MemoryIndex
-        from runtime.memory.finding.items import Item
 
         if self._index is None:
             self._index = MemoryIndex()
-        gone = self._known.keys() - facts.keys()
+        gone = sorted(self._known.keys() - facts.keys())
         if gone:
-            self._index.remove(sorted(gone))
+            self._index.remove(gone)
+            for key in gone:
+                del self._known[key]
         changed = [fact for key, fact in facts.items() if self._known.get(key) != fact]
-        self._index.add(
-            Item(fact.key, text := fact_text(fact), fact.recorded_at, max(1, count(text)), by_user=True)
-            for fact in changed
-        )
-        self._known = facts
+        for start in range(0, len(changed), AT_ONCE):
+            self._take(self._index, changed[start : start + AT_ONCE], count)
+            await asyncio.sleep(0)
         return self._index
+
+    def _take(self, index: MemoryIndex, facts: Sequence[Fact], count: Estimator) -> None:
+        from runtime.memory.finding.items import Item
+
+        index.add(
+            Item(fact.key, text := fact_text(fact), fact.recorded_at, max(1, count(text)), by_user=True)
+            for fact in facts
+        )
+        self._known.update((fact.key, fact) for fact in facts)
 
 
 class Found(NamedTuple):

@@ -34,7 +34,7 @@ class Given(NamedTuple):
     shown: frozenset[str]
 
 
-def give(
+async def give(
     config: Any, facts: Sequence[Fact], episodes: Sequence[Candidate], index: FactIndex, wish: Wish
 ) -> Given:
     """Facts that all fit go whole and stay where they are; else they compete, by how well they fit."""
@@ -44,7 +44,7 @@ def give(
     chosen = _choose(config, facts[:most], episodes, wish)
     beyond: Sequence[Fact] = ()
     if len(facts) > 1 and (cut or chosen.facts is None):
-        ranked = index.rank(facts, wish.query, wish.now, wish.count)
+        ranked = await index.rank(facts, wish.query, wish.now, wish.count)
         chosen = _choose(config, ranked[:most], episodes, wish)
         beyond = ranked[most:] if cut else ()
     sources: dict[str, str] = {ref_of(fact): fact.origin for fact in facts}

@@ -68,7 +68,7 @@ class MemoryService:
         episodes = await self._episodes(wish)
         if not facts and not episodes and not self.config.blocks:
             return NOTHING
-        given = give(self.config, facts, episodes, self._indexes.facts(self.shelf), wish)
+        given = await give(self.config, facts, episodes, self._indexes.facts(self.shelf), wish)
         tainted = {ref_of(fact) for fact in facts if fact.tainted}
         tainted |= {episode.ref for episode in episodes if episode.origin == "tainted"}
         self.tainted = self.tainted or bool(tainted & given.shown)

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-PARTS = ("steps", "nodes", "startup", "reading", "producers", "sse")
+PARTS = ("steps", "nodes", "startup", "reading", "producers", "sse", "finding")
 
 
 async def run(parts: list[str]) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+# What is used as an index has the type of one: another would be converted at every recall.
 _FIELDS = {
     "alive": "bool",
     "start": "float64",
@@ -15,10 +16,10 @@ _FIELDS = {
     "tokens": "int32",
     "factor": "float32",
     "length": "float32",
-    "speaker": "int32",
-    "session": "int32",
-    "before": "int32",
-    "after": "int32",
+    "speaker": "intp",
+    "session": "intp",
+    "before": "intp",
+    "after": "intp",
     "by_user": "bool",
     "standing": "bool",
     "digest": "int64",

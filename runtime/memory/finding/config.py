@@ -80,5 +80,9 @@ class FindingConfig:
     candidates: int = 1024
     """How many of the best-scored items packing looks at."""
 
+    exact_vectors: int = 8192
+    """Up to so many items the embeddings are compared whole. Of more, all by their 64 foremost numbers, then
+    the candidates whole: what takes time is reading vectors from memory."""
+
     statements: int = 96
     """How many of the best-scored items are checked for supersession."""

@@ -27,7 +27,7 @@ class Corpus:
         self.tokens = Tokens()
         self.columns = Columns()
         self.postings = Postings()
-        self.vectors = Vectors()
+        self.vectors = Vectors(config.exact_vectors)
         self.statements = Statements(self.tokens)
         self.speakers = Codes()
         self.sessions = Codes()

@@ -45,6 +45,9 @@ class StaticEmbedder:
 
     def __call__(self, texts: Sequence[str]) -> list[Array]:
         cut = [text[: self._longest] for text in texts]
+        if len(cut) == 1:
+            # One text is not worth waking the tokenizer's threads.
+            return [self._mean(self._tokenizer.encode(cut[0], add_special_tokens=False).ids)]
         encoded = self._tokenizer.encode_batch_fast(cut, add_special_tokens=False)
         return [self._mean(encoding.ids) for encoding in encoded]
 

@@ -10,7 +10,8 @@ from runtime.memory.finding.config import FindingConfig
 from runtime.memory.finding.corpus import Corpus
 from runtime.memory.finding.embed import Embedder
 from runtime.memory.finding.items import Item, Recalled
-from runtime.memory.finding.search import Asked, recall
+from runtime.memory.finding.ranking import Asked
+from runtime.memory.finding.search import recall
 
 
 class MemoryIndex:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,7 @@ class Item:
     ended: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """An item that was chosen, in the order of injection.
 
     `parts` add up to the score before the length penalty (part `length`: what that took away).
@@ -38,11 +38,10 @@ class Hit:
     id: str
     score: float
     tokens: int
-    parts: dict[str, float] = field(default_factory=dict)
+    parts: dict[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(NamedTuple):
     """A well-scored item that did not go in. `reason`: `too_large` (for what was left of the budget),
     `superseded` (by the item `by`), or `repeated` (the same words by the same speaker are in already, as
     `by`)."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 _MISFITS = 64
+_LATEST = itemgetter(3)
 
 
 Candidate = tuple[int, int, int, float, int | None]
@@ -58,10 +60,10 @@ def pack(candidates: Sequence[Candidate], budget: int) -> Packed:
 
 
 def _newest(candidates: Sequence[Candidate]) -> dict[int, int]:
-    """For each checksum the row that was said last: of the same words, that one is shown."""
-    last: dict[int, tuple[float, int]] = {}
-    for row, _, digest, at, _ in candidates:
-        known = last.get(digest)
-        if known is None or at > known[0]:
-            last[digest] = (at, row)
-    return {digest: row for digest, (_, row) in last.items()}
+    """For each checksum the row that was said last (the first given of those at one time): of the same words,
+    that one is shown."""
+    newest = {digest: row for row, _, digest, _, _ in candidates}
+    if len(newest) < len(candidates):
+        by_time = sorted(candidates, key=_LATEST, reverse=True)[::-1]
+        newest.update((digest, row) for row, _, digest, _, _ in by_time)
+    return newest

@@ -1,6 +1,9 @@
-"""From raw scores to centred ones: pure functions over arrays."""
+"""From raw scores to weighted ones: functions over arrays with one number a row."""
 
 from __future__ import annotations
+
+from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,14 +11,29 @@ from runtime.memory.finding.columns import Array, Columns
 from runtime.memory.finding.config import FindingConfig
 
 
+class Part(NamedTuple):
+    """One ingredient of the score: of a row it is `values[row] * scale + shift`."""
+
+    values: Array
+    scale: float
+    shift: float = 0.0
+
+    def of(self, rows: Array) -> Array:
+        """What it adds to the score of these rows."""
+        found: Array = self.values[rows] * np.float32(self.scale) + np.float32(self.shift)
+        return found
+
+
 def with_neighbours(lexical: Array, columns: Columns, config: FindingConfig) -> Array:
     """Lexical scores of all rows, with shares of those of the turns before and after."""
-    near: Array = lexical.copy()
-    found = np.flatnonzero(lexical)
     # A long neighbour matches something of nearly every query: it passes on less.
-    passed = lexical[found] * columns["factor"][found]
-    near[columns["after"][found]] += np.float32(config.previous_share) * passed
-    near[columns["before"][found]] += np.float32(config.next_share) * passed
+    passed = lexical * columns["factor"]
+    near = passed.take(columns["before"])
+    near *= np.float32(config.previous_share)
+    after = passed.take(columns["after"])
+    after *= np.float32(config.next_share)
+    near += after
+    near += lexical
     near[0] = 0
     return near
 
@@ -27,20 +45,49 @@ def with_session(scores: Array, sessions: Array, share: float) -> Array:
     """
     if not share:
         return scores
-    best = np.zeros(int(sessions.max()) + 1, dtype=scores.dtype)
-    found = np.flatnonzero(scores > 0)
-    np.maximum.at(best, sessions[found], scores[found])
-    shared: Array = scores + np.float32(share) * np.where(sessions > 0, best[sessions], scores)
+    best = session_best(scores, sessions, int(sessions.max()) + 1)
+    shared: Array = best.take(sessions)
+    if len(sessions) > 1 and not sessions[1:].all():
+        np.copyto(shared, scores, where=sessions == 0)
+    shared *= np.float32(share)
+    shared += scores
     return shared
 
 
-def centred(scores: Array) -> Array:
-    """z-scores; all zero where nothing differs."""
-    spread = float(scores.std())
+def session_best(scores: Array, sessions: Array, count: int) -> Array:
+    """The best score of each of the `count` sessions, at least 0."""
+    best = np.zeros(count, dtype=scores.dtype)
+    np.maximum.at(best, sessions, scores)
+    return best
+
+
+def centred(values: Array, current: Array | None, weight: float) -> Part:
+    """`weight` times the z-score over the `current` rows (none given: all but row 0); nothing where nothing
+    differs."""
+    chosen = values[1:] if current is None else values[current]
+    # Pairwise sums, which numpy's reduction takes, keep single precision good to a millionth.
+    mean = float(chosen.mean())
+    away = chosen - np.float32(mean)
+    away *= away
+    spread = sqrt(float(away.mean()))
     if spread < 1e-9:
-        return np.zeros_like(scores)
-    centre: Array = (scores - scores.mean()) / spread
-    return centre
+        return Part(values, 0.0)
+    return Part(values, weight / spread, -weight * mean / spread)
+
+
+def total(parts: list[Part], size: int) -> Array:
+    """The sum of all parts, for every row."""
+    summed = np.full(size, sum(part.shift for part in parts), dtype=np.float32)
+    for part in parts:
+        if part.scale:
+            summed += part.values * np.float32(part.scale)
+    return summed
+
+
+def shortened(raw: Array, factor: Array) -> Array:
+    """Scores after a penalty of at most 1 on what is positive."""
+    low: Array = raw * factor
+    return np.minimum(raw, low, out=low)
 
 
 def decay(starts: Array, now: float, half_life_days: float) -> Array:
@@ -50,16 +97,29 @@ def decay(starts: Array, now: float, half_life_days: float) -> Array:
     return factor
 
 
-def top(total: Array, most: int) -> Array:
-    """Positions of the best `most` scores, best first; the earlier position first among equals."""
-    if len(total) <= most:
-        return np.argsort(-total, kind="stable")
-    edge = np.partition(total, len(total) - most)[len(total) - most]
-    above = np.flatnonzero(total >= edge)
-    best: Array = above[np.argsort(-total[above], kind="stable")][:most]
-    return best
+def top(scores: Array, tokens: Array, most: int, budget: int, spare: int = 1) -> Array:
+    """Positions of the best scores, best first, the earlier position first among equals: so many that packing
+    finds enough (`spare` times), at most `most`."""
+    for tried in (min(256, most), most):
+        best = _best(scores, tried)
+        needed = spare * _reach(tokens[best], budget)
+        if needed <= tried:
+            break
+    best = best[:needed]
+    # Quick sorting leaves equals in any order, those at the edge too.
+    above = np.flatnonzero(scores >= scores[best[-1]])
+    ordered: Array = above[np.argsort(-scores[above], kind="stable")]
+    return ordered[: len(best)]
 
 
-def reach(tokens: Array, budget: int) -> int:
+def _best(scores: Array, most: int) -> Array:
+    if len(scores) > most:
+        among = np.argpartition(scores, len(scores) - most)[len(scores) - most :]
+        best: Array = among[np.argsort(-scores[among])]
+        return best
+    return np.argsort(-scores)
+
+
+def _reach(tokens: Array, budget: int) -> int:
     """How many of the best candidates packing may need: twice the budget's worth, and room for misfits."""
     return int(np.searchsorted(np.cumsum(tokens), 2 * budget)) + 128

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
@@ -9,7 +10,7 @@ import pytest
 
 from runtime.clock import VirtualClock
 from runtime.facts import Fact, Shelf
-from runtime.memory_service.indexes import MOST_INDEXES, FactIndex, Indexes, TurnIndex, Whose
+from runtime.memory_service.indexes import AT_ONCE, MOST_INDEXES, FactIndex, Indexes, TurnIndex, Whose
 from runtime.record import UserTurns
 from runtime.store.memory.record import MemoryRecord
 from tests.runtime.store.support import START, Scene, turn
@@ -91,21 +92,40 @@ def fact(key: str, value: str, version: int = 1) -> Fact:
     return Fact(key=key, value=value, version=version, recorded_at=START)
 
 
-def test_facts_are_ranked_as_they_are_now() -> None:
+async def test_facts_are_ranked_as_they_are_now() -> None:
     index, now = FactIndex(), START + timedelta(days=1)
     facts = [fact("a", "tea"), fact("b", "a squealing brake"), fact("c", "lamps")]
 
-    def best(query: str) -> str:
-        return index.rank(facts, query, now, length)[0].key
+    async def ranked(query: str) -> list[str]:
+        return [each.key for each in await index.rank(facts, query, now, length)]
 
-    assert best("brake") == "b"
+    async def best(query: str) -> str:
+        return (await ranked(query))[0]
+
+    assert await best("brake") == "b"
     facts[1] = fact("b", "a fine saddle", 2)
     facts.append(fact("d", "the brake of the tandem"))
-    assert best("brake") == "d"
-    assert best("saddle") == "b"
+    assert await best("brake") == "d"
+    assert await best("saddle") == "b"
     del facts[3]
-    assert [each.key for each in index.rank(facts, "brake", now, length)] == ["a", "b", "c"]
-    assert sorted(each.key for each in index.rank(facts, "lamps", now, length)) == ["a", "b", "c"]
+    assert await ranked("brake") == ["a", "b", "c"]
+    assert sorted(await ranked("lamps")) == ["a", "b", "c"]
+
+
+async def test_many_facts_are_taken_in_while_others_get_their_turn() -> None:
+    index, facts = FactIndex(), [fact(f"k{number}", f"value {number}") for number in range(AT_ONCE * 4)]
+    turns: list[int] = []
+
+    async def other() -> None:
+        while True:
+            turns.append(len(index._known))
+            await asyncio.sleep(0)
+
+    watching = asyncio.create_task(other())
+    ranked = await asyncio.gather(*(index.rank(facts, "value 7", START, length) for _ in range(2)))
+    watching.cancel()
+    assert [each[0].key for each in ranked] == ["k7", "k7"]
+    assert {AT_ONCE, 2 * AT_ONCE, 3 * AT_ONCE} <= set(turns)
 
 
 def test_no_index_serves_two_and_the_oldest_makes_room() -> None:

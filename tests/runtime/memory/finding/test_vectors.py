@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from runtime.errors import BadConfig
 from runtime.memory.finding import embed
+from runtime.memory.finding.config import FindingConfig
 from runtime.memory.finding.embed import Embedder, StaticEmbedder
 from runtime.memory.finding.index import MemoryIndex
 from runtime.memory.finding.vectors import Vectors
@@ -38,7 +39,9 @@ def test_cosines_agree_with_the_definition(seed: int, count: int) -> None:
     vectors = Vectors()
     for row, vector in enumerate(rows, start=1):
         vectors.set(row, vector)
-    assert vectors.cosines(query, count + 1)[1:] == pytest.approx(centred_cosines(rows, query), abs=1e-4)
+    assert vectors.cosines(vectors.aim(query), count + 1)[1:] == pytest.approx(
+        centred_cosines(rows, query), abs=1e-4
+    )
 
 
 def test_cosines_after_replacing_and_dropping_are_those_of_what_is_left() -> None:
@@ -47,15 +50,73 @@ def test_cosines_after_replacing_and_dropping_are_those_of_what_is_left() -> Non
     vectors = Vectors()
     for row in range(1, 13):
         vectors.set(row, chance.normal(1, 1, 8))
-    vectors.cosines(query, 13)
+    vectors.cosines(vectors.aim(query), 13)
     for row in (10, 11, 12):
         vectors.drop(row)
     for row, vector in enumerate(rows, start=1):
         vectors.set(row, vector)
-    found = vectors.cosines(query, 13)
+    found = vectors.cosines(vectors.aim(query), 13)
     assert len(vectors) == 9
     assert found[1:10] == pytest.approx(centred_cosines(rows, query), abs=1e-4)
     assert not found[10:].any()
+
+
+def filled(rows: np.ndarray, exact_rows: int, first: int = 1) -> Vectors:
+    vectors = Vectors(exact_rows)
+    for row, vector in enumerate(rows, start=first):
+        vectors.set(row, vector)
+    return vectors
+
+
+def test_cosines_of_rows_far_apart_agree_with_the_definition() -> None:
+    chance = np.random.default_rng(3)
+    rows, query = chance.normal(1, 1, (40, 100)), chance.normal(1, 1, 100)
+    vectors = filled(rows, 100_000, first=16_364)
+    found = vectors.cosines(vectors.aim(query), 16_404)
+    assert found[16_364:] == pytest.approx(centred_cosines(rows, query), abs=1e-4)
+    assert not found[:16_364].any()
+
+
+@given(st.integers(0, 2**32))
+def test_exact_cosines_of_some_rows_are_those_of_the_definition(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    rows, query = chance.normal(1, 1, (50, 80)), chance.normal(1, 1, 80)
+    vectors, some = filled(rows, 0), chance.permutation(50)[:20]
+    assert vectors.is_rough(51)
+    found = vectors.exact(vectors.aim(query), some + 1)
+    assert found == pytest.approx(centred_cosines(rows, query)[some], abs=1e-4)
+
+
+def test_estimated_cosines_have_the_order_and_the_spread_of_the_exact_ones() -> None:
+    chance = np.random.default_rng(11)
+    topics = chance.normal(0, 1, (20, 128))
+    rows = topics[chance.integers(0, 20, 3000)] + chance.normal(0, 1, (3000, 128))
+    rough, exact = filled(rows, 0), filled(rows, 5000)
+    query = topics[4] + chance.normal(0, 0.3, 128)
+    one, other = rough.cosines(rough.aim(query), 3001), exact.cosines(exact.aim(query), 3001)
+    assert not np.allclose(one, other)
+    assert one.std() == pytest.approx(other.std(), rel=0.1)
+    assert np.corrcoef(one, other)[0, 1] > 0.8
+    assert len(set(np.argsort(one)[-300:]) & set(np.argsort(other)[-100:])) >= 95
+
+
+@given(st.integers(0, 2**32), st.sampled_from(["", "red tile"]))
+def test_recall_by_estimates_scores_what_it_shows_by_whole_vectors(seed: int, query: str) -> None:
+    chance = np.random.default_rng(seed)
+    vectors = chance.normal(0, 1, (300, 96))
+    vector = vectors[7] + chance.normal(0, 0.2, 96)
+    items = [item(str(number), f"tile {number}", 1, session=str(number % 40)) for number in range(300)]
+    answers = []
+    for exact in (0, 1000):
+        index = MemoryIndex(FindingConfig(exact_vectors=exact))
+        index.add(items, list(vectors))
+        answers.append(index.recall(query, 60, LATER, vector=vector))
+    rough, whole = answers
+    assert rough.hits[0].id == whole.hits[0].id == "7"
+    assert rough.used <= 60
+    for hit in rough.hits:
+        assert sum(hit.parts.values()) == pytest.approx(hit.score, abs=1e-4)
+    assert [hit.score for hit in rough.hits] == sorted((hit.score for hit in rough.hits), reverse=True)
 
 
 def test_recall_with_given_vectors_finds_what_words_do_not() -> None:

@@ -1,0 +1,126 @@
+"""The order of the current rows for one query: what each ingredient says of a row, and their sum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from runtime.memory.finding import score
+from runtime.memory.finding.columns import Array
+from runtime.memory.finding.corpus import Corpus
+from runtime.memory.finding.query import Query
+from runtime.memory.finding.score import Part
+
+Vector = Sequence[float] | Array
+
+
+class Asked(NamedTuple):
+    """What a recall is given: text, budget in tokens, time (POSIX seconds), the text's vector if there are
+    vectors, and the code of a session to leave out (0: none)."""
+
+    text: str
+    budget: int
+    now: float
+    vector: Vector | None
+    without_session: int
+
+
+class Order(NamedTuple):
+    """The best rows, best first, with their scores; of each named part, in a row of `parts`, what it adds to
+    them."""
+
+    rows: Array
+    scores: Array
+    names: tuple[str, ...]
+    parts: Array
+
+
+class _Meaning(NamedTuple):
+    """Cosines of all rows, the query they are with, and whether they are estimates."""
+
+    cosines: Array
+    aim: Array
+    rough: bool
+
+
+def order(corpus: Corpus, asked: Asked, query: Query, current: Array | None) -> Order:
+    """The best `candidates` of the `current` rows (none given: of all but row 0)."""
+    columns, config = corpus.columns, corpus.config
+    meaning = _meaning(corpus, asked)
+    parts = _parts(corpus, query, meaning, current)
+    factor: Array = columns["factor"]
+    if config.half_life_days > 0:
+        factor = (factor * score.decay(columns["start"], asked.now, config.half_life_days)).astype(np.float32)
+    scores = score.shortened(score.total(list(parts.values()), columns.size), factor)
+    if current is None:
+        scores[0] = -np.inf
+    else:
+        scores[~current] = -np.inf
+    there = columns.size - 1 if current is None else int(np.count_nonzero(current))
+    most, rough = min(config.candidates, there), meaning is not None and meaning.rough
+    # An estimate may be wrong by some places, not by as many as there are.
+    rows = score.top(scores, columns["tokens"], most, asked.budget, spare=2 if rough else 1)
+    if meaning is not None and rough:
+        _sharpen(corpus, parts["dense"], meaning, rows)
+    return _explained(parts, rows, factor[rows], sort=rough)
+
+
+def _explained(parts: dict[str, Part], rows: Array, factor: Array, *, sort: bool) -> Order:
+    """The rows with their scores, part by part; those of estimates are sorted anew."""
+    said = np.empty((len(parts) + 1, len(rows)), dtype=np.float32)
+    for place, part in enumerate(parts.values()):
+        said[place] = part.of(rows)
+    raw = said[:-1].sum(axis=0)
+    scores = score.shortened(raw, factor)
+    said[-1] = scores - raw
+    names = (*parts, "length")
+    if not sort:
+        return Order(rows, scores, names, said)
+    best = np.lexsort((rows, -scores))
+    return Order(rows[best], scores[best], names, said[:, best])
+
+
+def _meaning(corpus: Corpus, asked: Asked) -> _Meaning | None:
+    vectors, size = corpus.vectors, corpus.columns.size
+    if asked.vector is None or not len(vectors):
+        return None
+    aim = vectors.aim(asked.vector)
+    return _Meaning(vectors.cosines(aim, size), aim, vectors.is_rough(size))
+
+
+def _parts(corpus: Corpus, query: Query, meaning: _Meaning | None, current: Array | None) -> dict[str, Part]:
+    config, columns = corpus.config, corpus.columns
+    sessions = columns["session"]
+    lexical = corpus.postings.bm25(query.terms, columns["length"], config.bm25_k1, config.bm25_b)
+    near = score.with_neighbours(lexical, columns, config)
+    near = score.with_session(near, sessions, config.session_share)
+    parts = {"lexical": score.centred(near, current, config.lexical_weight)}
+    if meaning is not None:
+        shared = score.with_session(meaning.cosines, sessions, config.dense_session_share)
+        parts["dense"] = score.centred(shared, current, config.dense_weight)
+    named = _named_speakers(corpus, query)
+    if named:
+        boosts = np.zeros(int(columns["speaker"].max()) + 1, dtype=np.float32)
+        boosts[named] = config.speaker_boost
+        parts["speaker"] = Part(boosts.take(columns["speaker"]), 1.0)
+    if query.first_person:
+        parts["self"] = Part(columns["by_user"], config.self_boost)
+    parts["standing"] = Part(columns["standing"], config.standing_boost)
+    return parts
+
+
+def _sharpen(corpus: Corpus, dense: Part, meaning: _Meaning, rows: Array) -> None:
+    """Put the exact cosines of these rows, and the best of their sessions among them, in place of the
+    estimates."""
+    share, sessions = corpus.config.dense_session_share, corpus.columns["session"]
+    exact = corpus.vectors.exact(meaning.aim, rows)
+    best = score.session_best(exact, sessions[rows], int(sessions.max()) + 1)
+    shared = np.where(sessions[rows] > 0, best[sessions[rows]], exact)
+    dense.values[rows] = exact + np.float32(share) * shared
+
+
+def _named_speakers(corpus: Corpus, query: Query) -> list[int]:
+    words = set(query.terms)
+    return [code for name, code in corpus.speakers.items() if words.intersection(corpus.tokens.terms(name))]
