@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from runtime.cli.doctor_report import Problem, Section
 from runtime.cli.plain import one_line
+from runtime.clock import SystemClock
 from runtime.errors import FarthingError
 from runtime.providers import SCRIPTED, Provider
 from runtime.settings import Settings
@@ -33,7 +34,25 @@ def model_section(settings: Settings, flag: str | None, problems: list[Problem])
     lines = [f"{one_line(name)}, since {why}"]
     if chosen.provider.name == SCRIPTED:
         lines.append("This rehearses: the scripted model answers, no real one.")
+    else:
+        lines.append(_price(chosen.provider, chosen.model.name, problems))
     return Section("model", lines, {"model": name, "why": why, "rehearsal": chosen.provider.name == SCRIPTED})
+
+
+def _price(provider: Provider, model: str, problems: list[Problem]) -> str:
+    """What the model costs; without a price a limit on spend holds nothing back."""
+    from runtime.calls.pricing import price_text
+
+    text = price_text(provider, model, SystemClock().now())
+    if text is None:
+        problems.append(
+            Problem(
+                f"No price of {one_line(f'{provider.name}:{model}')} is known: unless the provider reports a"
+                " cost, limits on spend do not count it.",
+                f"Give its prices in the settings, [providers.{provider.name}.prices], or limit tokens.",
+            )
+        )
+    return text or "Its price is not known."
 
 
 def _why(settings: Settings, flag: str | None) -> str:

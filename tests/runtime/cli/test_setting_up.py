@@ -99,6 +99,23 @@ def test_doctor_calls_no_model_unless_asked(farthing: Farthing) -> None:
     assert farthing("spend", "--rehearsal", "--json").json["total"]["calls"] == 0
 
 
+@pytest.mark.parametrize(
+    ("model", "line", "problem"),
+    [
+        ("openai:gpt-4o-mini", "$0.15 a million input tokens, $0.60 output (genai-prices", False),
+        ("openai:none-such", "Its price is not known.", True),
+        ("local:any", "It runs on your own machines and costs nothing.", False),
+    ],
+)
+def test_doctor_says_what_the_model_costs(
+    farthing: Farthing, monkeypatch: pytest.MonkeyPatch, model: str, line: str, problem: bool
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    said = farthing("doctor", "--model", model)
+    assert line in said.out
+    assert ("No price of openai:none-such is known" in said.out + said.err) is problem
+
+
 def test_doctor_tries_a_model_and_says_what_it_cost(farthing: Farthing) -> None:
     said = farthing("doctor", "--test-model", "--json", "--user", "ada")
     assert said.code == 0
