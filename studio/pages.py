@@ -16,6 +16,8 @@ from starlette.types import Scope
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
 TEMPLATES = HERE / "templates"
+PARTS = ("vendor.js", "rolldown-runtime.js")
+"""What the page's script imports: asked for at once, not when the script was read."""
 
 
 class PageRoute(Route):
@@ -46,7 +48,8 @@ def page_routes(static: Path = STATIC) -> list[BaseRoute]:
     templates = Jinja2Templates(directory=TEMPLATES)
 
     async def shell(request: Request) -> Response:
-        names = {"vendor": (static / "vendor.js").is_file(), "icon": (static / "icon.svg").is_file()}
+        parts = [name for name in PARTS if (static / name).is_file()]
+        names = {"parts": parts, "icon": (static / "icon.svg").is_file()}
         return templates.TemplateResponse(request, "studio.html", names)
 
     async def icon(_request: Request) -> Response:

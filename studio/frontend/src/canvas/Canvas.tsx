@@ -11,15 +11,17 @@ import { useFlow } from '../state/flow'
 import { fits, lookup } from '../state/ports'
 import { useUi } from '../state/ui'
 import { useValidation } from '../state/validation'
-import { Far } from './Card'
-import { CardNodeView, FrameNodeView, NoteNodeView, PillNodeView } from './FlowNode'
+import { CardNodeView, FrameNodeView, NoteNodeView } from './FlowNode'
 import { layout } from './layout'
+import { FarWires } from './FarWires'
+import { Far } from './ports'
 import { QuickAdd } from './QuickAdd'
 import { WireView } from './WireView'
 
 // Everything handed to the canvas is made once: a new object each time would draw all of it anew.
-export const NODE_TYPES = { card: CardNodeView, pill: PillNodeView, note: NoteNodeView, frame: FrameNodeView } as unknown as NodeTypes
+export const NODE_TYPES = { card: CardNodeView, pill: CardNodeView, note: NoteNodeView, frame: FrameNodeView } as unknown as NodeTypes
 export const EDGE_TYPES = { wire: WireView } as unknown as EdgeTypes
+const NO_EDGES: Wire[] = []
 const GRID: [number, number] = [10, 10]
 const FIT = { padding: 0.12, maxZoom: 1 }
 /** More nodes than this: only those in sight are drawn. */
@@ -70,6 +72,8 @@ export function Canvas() {
   const canvas = useReactFlow<CanvasNode, Wire>()
   const theme = useUi((s) => s.theme)
   const wiring = useUi((s) => s.wiring !== null)
+  // Nothing under the pointer is looked for while something follows it.
+  const dragging = useFlow((s) => s.gesture !== null && s.gesture.rev !== s.rev)
   const far = useStore((s) => s.transform[2] < FAR)
 
   const update = useUpdateNodeInternals()
@@ -104,7 +108,7 @@ export function Canvas() {
         else if (on.closest('.react-flow__node-card, .react-flow__node-pill')) useUi.getState().set({ inspector: true })
       }}>
       <Far value={far}>
-      <ReactFlow<CanvasNode, Wire> nodes={nodes} edges={edges} nodeTypes={NODE_TYPES} edgeTypes={EDGE_TYPES} onNodesChange={onNodes} onEdgesChange={onEdges}
+      <ReactFlow<CanvasNode, Wire> nodes={nodes} edges={far ? NO_EDGES : edges} nodeTypes={NODE_TYPES} edgeTypes={EDGE_TYPES} onNodesChange={onNodes} onEdgesChange={onEdges}
         onConnect={onConnect} onConnectStart={onConnectStart} onConnectEnd={onConnectEnd} onNodeClick={onNodeClick} isValidConnection={isValid}
         onNodeDragStart={beginGesture} onNodeDragStop={endGesture} onSelectionDragStart={beginGesture} onSelectionDragStop={endGesture}
         deleteKeyCode={null} selectionMode={SelectionMode.Partial} zoomOnDoubleClick={false} snapToGrid snapGrid={GRID} fitView fitViewOptions={FIT} {...(nodes.length > MANY ? { defaultViewport: SMALL } : {})} minZoom={0.08} maxZoom={2}
@@ -114,9 +118,11 @@ export function Canvas() {
           <ControlButton onClick={() => void tidy()} title="Tidy (L)" aria-label="Tidy"><Icon name="tidy" /></ControlButton>
         </Controls>
         {nodes.length > MAP_FROM && <MiniMap<CanvasNode> pannable zoomable nodeClassName={miniClass} ariaLabel="Overview of the flow" />}
+        {far && <FarWires />}
         <QuickAdd />
       </ReactFlow>
       </Far>
+      {dragging && <div className="drag-shield" />}
       {nodes.length === 0 && <Empty />}
     </section>
   )

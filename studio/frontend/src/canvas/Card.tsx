@@ -1,16 +1,16 @@
 // A node as drawn: a card, or a pill for what is attached. Knows nothing of stores; all it shows is handed in.
 import { Handle, Position } from '@xyflow/react'
-import { createContext, memo, useContext } from 'react'
+import { memo, useContext } from 'react'
 import type { Card as CardText, Gauge, NodeType, Port } from '../api/types'
 import { filled, gaugeText } from '../app/GaugeBar'
 import { Icon, PortShape } from '../app/icons'
 import { amountText, count, dollars } from '../lib/money'
 import { clip } from '../lib/text'
 import { duration } from '../lib/time'
-import type { Wire } from '../state/document'
 import type { NodeLive } from '../state/run'
 import { useUi } from '../state/ui'
 import { tokensOf } from '../timeline/row'
+import { Wired, isAttachment } from './ports'
 
 export interface CardProps {
   id: string
@@ -34,10 +34,7 @@ const STATE_WORDS: Record<string, string> = {
 export const PortHandle = memo(function PortHandle({ id, port, side, at }: { id: string; port: Port; side: 'inputs' | 'outputs'; at: Position }) {
   const handleType = side === 'inputs' ? 'target' : 'source'
   const wired = useContext(Wired).has(`${side} ${port.name}`)
-  const far = useContext(Far)
   const fit = useUi((s) => (!s.wiring ? 'idle' : s.wiring.node !== id && s.wiring.side !== side && s.wiring.kind === port.kind ? 'yes' : 'no'))
-  // From far off nobody can hit an open port; a thousand of them would make every move slow.
-  if (far && !wired) return null
   return (
     <Handle type={handleType} position={at} id={port.name} className={`port fit-${fit}${wired ? ' wired' : ''}`} data-kind={port.kind}
       data-testid={`port-${id}-${port.name}`} title={`${port.title || port.name} (${port.kind})${port.required ? ', required' : ''}`}>
@@ -45,23 +42,6 @@ export const PortHandle = memo(function PortHandle({ id, port, side, at }: { id:
     </Handle>
   )
 })
-
-/** Which ports of a node have an edge, as `inputs in` and `outputs out`; asked for once a node, not once a port. */
-export const Wired = createContext<ReadonlySet<string>>(new Set())
-
-/** The canvas is so small that its print cannot be read. */
-export const Far = createContext(false)
-
-export function wiredPorts(id: string, edges: readonly Wire[]): string {
-  const found = new Set<string>()
-  for (const edge of edges) {
-    if (edge.source === id) found.add(`outputs ${edge.sourceHandle ?? ''}`)
-    if (edge.target === id) found.add(`inputs ${edge.targetHandle ?? ''}`)
-  }
-  return [...found].join('\n')
-}
-
-export const isAttachment = (port: Port) => port.kind !== 'message'
 
 export function Card(props: CardProps) {
   const { id, type, live, selected, inputs, outputs } = props

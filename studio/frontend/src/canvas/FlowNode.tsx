@@ -1,7 +1,9 @@
 // Nodes of the open flow: each reads only what it shows, so that one change draws one node.
 import { NodeResizer, type NodeProps } from '@xyflow/react'
-import { type ReactNode, memo, useMemo } from 'react'
+import { memo, useContext, useRef } from 'react'
 import { useShallow } from 'zustand/react/shallow'
+import type { NodeType } from '../api/types'
+import { filled } from '../app/GaugeBar'
 import { useCatalog } from '../state/catalog'
 import type { CardNode, NoteNode, Wire } from '../state/document'
 import { useFlow } from '../state/flow'
@@ -9,18 +11,19 @@ import type { FrameNode } from '../state/frames'
 import { portsOf } from '../state/ports'
 import { useRun } from '../state/run'
 import { isError, problemsOf, useValidation } from '../state/validation'
-import { Card, Pill, Wired, wiredPorts } from './Card'
+import { Card, Pill } from './Card'
+import { FarCard } from './FarCard'
+import { Far, NO_PORTS, Wired, useWiring } from './ports'
 
 const NOTHING: never[] = []
 
-function useCardProps({ id, data, selected }: NodeProps<CardNode>) {
-  const type = useCatalog((s) => s.types[data.type])
+type Props = NodeProps<CardNode>
+
+function useCardProps({ id, data, selected }: Props, type: NodeType | undefined, drawn: Wire[]) {
   const card = useValidation((s) => s.cards[id])
   const problems = useValidation(problemsOf(id))
   const live = useRun((s) => s.nodes[id])
   const gauge = useRun((s) => Object.values(s.gauges).find((each) => each.node_id === id))
-  // A type that is not installed has the ports that its edges name.
-  const drawn = useFlow(useShallow((s) => (type ? NOTHING : s.edges.filter((e) => e.source === id || e.target === id))))
   const node = { id, type: 'card', data, position: { x: 0, y: 0 } } as CardNode
   const types = type ? { [data.type]: type } : {}
   return {
@@ -30,30 +33,26 @@ function useCardProps({ id, data, selected }: NodeProps<CardNode>) {
   }
 }
 
-/** Edges by node, made anew only when the edges change: 400 nodes must not look through 400 edges each. */
-let index: { of: readonly Wire[]; wired: Map<string, string> } = { of: [], wired: new Map() }
-
-function wiredOf(id: string, edges: readonly Wire[]): string {
-  if (index.of !== edges) {
-    const ends = new Map<string, Wire[]>()
-    for (const edge of edges) for (const end of [edge.source, edge.target]) ends.set(end, [...(ends.get(end) ?? []), edge])
-    index = { of: edges, wired: new Map([...ends].map(([node, own]) => [node, wiredPorts(node, own)])) }
-  }
-  return index.wired.get(id) ?? ''
+function Shown({ node, type, drawn }: { node: Props; type: NodeType | undefined; drawn: Wire[] }) {
+  const props = useCardProps(node, type, drawn)
+  const wired = useWiring((s) => s.wired.get(node.id) ?? NO_PORTS)
+  const far = useContext(Far)
+  const height = useRef<number>(undefined)
+  if (!far) height.current = node.height
+  const pill = node.type === 'pill'
+  if (far) return <FarCard {...props} pill={pill} wired={wired} level={props.gauge ? filled(props.gauge).level : ''} height={height.current} />
+  return <Wired value={wired}>{pill ? <Pill {...props} /> : <Card {...props} />}</Wired>
 }
 
-function WithWires({ id, children }: { id: string; children: ReactNode }) {
-  const text = useFlow((s) => wiredOf(id, s.edges))
-  const wired = useMemo(() => new Set(text.split('\n')), [text])
-  return <Wired value={wired}>{children}</Wired>
+/** A type that is not installed has the ports that its edges name. */
+function Unknown({ node }: { node: Props }) {
+  const drawn = useFlow(useShallow((s) => s.edges.filter((e) => e.source === node.id || e.target === node.id)))
+  return <Shown node={node} type={undefined} drawn={drawn} />
 }
 
-export const CardNodeView = memo(function CardNodeView(props: NodeProps<CardNode>) {
-  return <WithWires id={props.id}><Card {...useCardProps(props)} /></WithWires>
-})
-
-export const PillNodeView = memo(function PillNodeView(props: NodeProps<CardNode>) {
-  return <WithWires id={props.id}><Pill {...useCardProps(props)} /></WithWires>
+export const CardNodeView = memo(function CardNodeView(props: Props) {
+  const type = useCatalog((s) => s.types[props.data.type])
+  return type ? <Shown node={props} type={type} drawn={NOTHING} /> : <Unknown node={props} />
 })
 
 const { beginGesture, endGesture, setNote, setFrame } = useFlow.getState()

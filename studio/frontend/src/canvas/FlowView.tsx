@@ -7,8 +7,9 @@ import { type CanvasNode, type CardNode, readFlow } from '../state/document'
 import { portsOf } from '../state/ports'
 import type { NodeLive } from '../state/run'
 import { useUi } from '../state/ui'
-import { Card, Pill, Wired, wiredPorts } from './Card'
+import { Card, Pill } from './Card'
 import { layout } from './layout'
+import { Wired, wiredPorts } from './ports'
 import { WireView } from './WireView'
 
 type Seen = CardNode & { data: { live?: NodeLive; wired: ReadonlySet<string> } }

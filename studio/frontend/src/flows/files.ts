@@ -58,7 +58,8 @@ let timer: ReturnType<typeof setTimeout> | undefined
 /** Keeps a draft some moments after each change. Returns what ends it. */
 export function keepDrafts(): () => void {
   return useFlow.subscribe((s, before) => {
-    if (s.rev === before.rev && s.savedRev === before.savedRev) return
+    // A gesture changes once in the record and moves on until it ends.
+    if (s.rev === before.rev && s.savedRev === before.savedRev && !(before.gesture && !s.gesture)) return
     clearTimeout(timer)
     const at = place(s.path, s.origin)
     if (!dirty(s)) {
@@ -67,7 +68,8 @@ export function keepDrafts(): () => void {
       return
     }
     timer = setTimeout(() => {
-      if (dirty(useFlow.getState())) keepDraft(at, { flow: currentDoc(), hash: useFlow.getState().hash, at: new Date().toISOString() })
+      // While something is dragged nothing else is done; its end comes by here again.
+      if (dirty(useFlow.getState()) && !useFlow.getState().gesture) keepDraft(at, { flow: currentDoc(), hash: useFlow.getState().hash, at: new Date().toISOString() })
     }, 600)
   })
 }

@@ -1,10 +1,10 @@
 // A node's ports as lists and selects: every edge can be made and removed without a mouse.
 import { useMemo, useRef, useState } from 'react'
-import { useShallow } from 'zustand/react/shallow'
 import type { Port } from '../api/types'
 import { Icon, PortShape } from '../app/icons'
 import { useCatalog } from '../state/catalog'
-import { type CardNode, isCard } from '../state/document'
+import { useCards } from '../state/cards'
+import type { CardNode } from '../state/document'
 import { useFlow } from '../state/flow'
 import { type Ends, type Side, portsOf } from '../state/ports'
 import { useValidation } from '../state/validation'
@@ -13,7 +13,9 @@ export function Connections({ id }: { id: string }) {
   const types = useCatalog((s) => s.types)
   const cards = useValidation((s) => s.cards)
   const edges = useFlow((s) => s.edges)
-  const node = useFlow((s) => s.nodes.find((n) => n.id === id)) as CardNode
+  // Its data, and not the node, which is another one at each step of a drag.
+  const data = useFlow((s) => s.nodes.find((n) => n.id === id)?.data) as CardNode['data']
+  const node = { id, type: 'card', data, position: { x: 0, y: 0 } } as CardNode
   const inputs = portsOf(node, 'inputs', types, cards[id], edges)
   const outputs = portsOf(node, 'outputs', types, cards[id], edges)
   if (!inputs.length && !outputs.length) return null
@@ -27,7 +29,11 @@ export function Connections({ id }: { id: string }) {
 }
 
 function PortLine({ id, port, side }: { id: string; port: Port; side: Side }) {
-  const edges = useFlow(useShallow((s) => s.edges.filter((e) => (side === 'inputs' ? e.target === id && e.targetHandle === port.name : e.source === id && e.sourceHandle === port.name))))
+  const every = useFlow((s) => s.edges)
+  const edges = useMemo(
+    () => every.filter((e) => (side === 'inputs' ? e.target === id && e.targetHandle === port.name : e.source === id && e.sourceHandle === port.name)),
+    [every, id, port.name, side],
+  )
   const others = useOthers(id, port, side)
   const { connect, disconnect, select } = useFlow.getState()
   const far = (edge: (typeof edges)[number]) => (side === 'inputs' ? { node: edge.source, port: edge.sourceHandle } : { node: edge.target, port: edge.targetHandle })
@@ -80,12 +86,11 @@ function PortLine({ id, port, side }: { id: string; port: Port; side: Side }) {
 function useOthers(id: string, port: Port, side: Side) {
   const types = useCatalog((s) => s.types)
   const cards = useValidation((s) => s.cards)
-  const kinds = useFlow(useShallow((s) => s.nodes.filter(isCard).map((n) => `${n.id}\n${n.data.type}`)))
-  return useMemo(() => kinds.flatMap((each) => {
-    const [node = '', type = ''] = each.split('\n')
+  const all = useCards((s) => s.cards)
+  return useMemo(() => all.flatMap(({ id: node, type }) => {
     if (node === id) return []
     const there = side === 'inputs' ? 'outputs' : 'inputs'
     const ports = cards[node]?.[there] ?? types[type]?.[there] ?? []
     return ports.filter((p) => p.kind === port.kind).map((p) => ({ node, port: p.name, main: p === ports[0] || ports.length === 1 }))
-  }), [kinds, types, cards, id, port.kind, side])
+  }), [all, types, cards, id, port.kind, side])
 }

@@ -30,8 +30,9 @@ export function Inspector() {
 }
 
 function NodePanel({ id }: { id: string }) {
-  const node = useFlow((s) => s.nodes.find((n) => n.id === id)) as CardNode | undefined
-  const type = useCatalog((s) => (node ? s.types[node.data.type] : undefined))
+  // Its data, and not the node, which is another one at each step of a drag.
+  const data = useFlow((s) => s.nodes.find((n) => n.id === id)?.data) as CardNode['data'] | undefined
+  const type = useCatalog((s) => (data ? s.types[data.type] : undefined))
   const problems = useValidation(problemsOf(id))
   const incoming = useFlow((s) => s.edges.filter((e) => e.target === id && e.data?.kind === 'message').map((e) => e.source).join('\n'))
   const variables = useMemo(() => {
@@ -45,16 +46,16 @@ function NodePanel({ id }: { id: string }) {
   const general = problems.filter((p) => !fieldPath(p))
   const body = useRef<HTMLDivElement>(null)
   useFocusField(id, body)
-  if (!node) return null
+  if (!data) return null
   return (
     <div className="panel" ref={body} data-category={type?.category}>
-      <div className="panel-title"><Icon name={type?.icon ?? 'warning'} /><h2>{type?.title ?? node.data.type}</h2></div>
-      {type ? <p className="help lead"><HelpText text={type.help} /></p> : <p className="wrongs bad">The node type {node.data.type} is not installed here. Its settings are kept as they are.</p>}
+      <div className="panel-title"><Icon name={type?.icon ?? 'warning'} /><h2>{type?.title ?? data.type}</h2></div>
+      {type ? <p className="help lead"><HelpText text={type.help} /></p> : <p className="wrongs bad">The node type {data.type} is not installed here. Its settings are kept as they are.</p>}
       <IdField id={id} />
       {general.map((p, i) => <p key={i} className={`wrongs ${p.level === 'warning' ? 'warn' : 'bad'}`}><HelpText text={problemText(p)} /></p>)}
       <RunNote id={id} />
       {type && (
-        <SchemaForm schema={type.schema} value={node.data.config} prefix={`cfg-${id}`} problems={formProblems} variables={variables} templates={type.templates}
+        <SchemaForm schema={type.schema} value={data.config} prefix={`cfg-${id}`} problems={formProblems} variables={variables} templates={type.templates}
           onChange={(config, field) => useFlow.getState().setConfig(id, config, field)} />
       )}
       <Connections id={id} />
