@@ -9,6 +9,7 @@ import click
 from runtime.cli import budget_changes, options
 from runtime.cli.budget_changes import show_history
 from runtime.cli.budgets_shown import Shown, print_budgets, standing
+from runtime.cli.find import find_session
 from runtime.cli.groups import DefaultGroup
 from runtime.cli.limits import of_flow, own
 from runtime.cli.opening import read_settings, with_record
@@ -42,11 +43,13 @@ def command() -> None:
     epilog=options.examples(
         "farthing budget show --user ada",
         "farthing budget show --flow flow.json --json",
+        "farthing budget show --session one",
         "farthing budget show --history",
     ),
 )
 @options.user
 @options.flow
+@click.option("--session", metavar="SESSION", help="Only those of this session and its runs.")
 @click.option("--all", "everything", is_flag=True, help="Also those of single runs and sessions.")
 @click.option("--history", is_flag=True, help="Who changed which limit when, and why.")
 @options.rehearsal
@@ -55,6 +58,7 @@ def command() -> None:
 def show_budgets(
     user_id: str | None,
     flow: str | None,
+    session: str | None,
     everything: bool,
     history: bool,
     partition: Partition,
@@ -70,7 +74,13 @@ def show_budgets(
 
     async def work(record: Record) -> list[Shown]:
         known = own(settings) if flow is None else await of_flow(record, flow, partition)
-        return await standing(record, known, partition, user_id, now, flow=flow, everything=everything)
+        uid = None
+        if session is not None:
+            line = await find_session(record, session, partition=partition, user_id=user_id, flow=flow)
+            uid = line.uid
+        return await standing(
+            record, known, partition, user_id, now, flow=flow, everything=everything, session=uid
+        )
 
     found = with_record(db, work)
     if as_json:

@@ -47,10 +47,16 @@ async def standing(
     *,
     flow: str | None,
     everything: bool,
+    session: str | None = None,
 ) -> list[Shown]:
-    """Every budget in its present period: those that counted something, and those known that did not yet."""
+    """Every budget in its present period: those that counted something, and those known that did not yet.
+    With the uid of a `session` only its own and its runs'."""
     lines = await record.all_counters(partition, user_id)
     current = {line.key: line.counter for line in lines if _is_current(line.key, now)}
+    if session is not None:
+        within = {session, *(run.run_id for run in await record.runs(session))}
+        current = {key: counter for key, counter in current.items() if key.owner in within}
+        everything = True
     if flow is None:
         for flow_id in flows_in(key.pot for key in current):
             known = [*known, *await as_last_run(record, flow_id, partition)]
@@ -61,6 +67,8 @@ async def standing(
         if (match is None and flow is not None) or (key.period in OF_ONE and not everything):
             continue
         found[key] = Shown(_gauge(key, counter, match, now), key.owner, match.flow if match else None)
+    if session is not None:
+        return list(found.values())
     subject = Subject(partition, user_id or options.LOCAL_USER, "", "")
     fresh = {counter_key(k.rule, subject, now): k for k in known if k.rule.period not in OF_ONE}
     counted = {(key.pot, key.metric, key.period) for key in found} if user_id is None else set()
@@ -87,6 +95,7 @@ def print_budgets(found: list[Shown]) -> None:
     """A row a budget and owner."""
     columns = (
         Column("budget", flexible=True, style="bold"),
+        Column("flow", flexible=True),
         Column("of", flexible=True),
         Column("period"),
         Column("used", right=True),
@@ -98,12 +107,21 @@ def print_budgets(found: list[Shown]) -> None:
     show(columns, [_cells(shown) for shown in found])
 
 
+def _whose(pot: str) -> str:
+    """The flow a pot is of, or what it is instead, so that equal names can be told apart."""
+    flow, slash, _ = pot.rpartition("/")
+    if not slash:
+        return "shared" if pot.startswith("shared:") else pot
+    return {"settings": "yours", "limit": "--limit"}.get(flow, flow)
+
+
 def _cells(shown: Shown) -> tuple[str, ...]:
     g = shown.gauge
     least = "≥ " if g.unknown else ""
     left = "" if g.limit is None else amount_text(g.metric, max(0, g.limit - g.used))
     return (
         g.budget,
+        _whose(g.pot),
         "everyone" if shown.owner == EVERYONE else shown.owner,
         g.period,
         least + amount_text(g.metric, g.used),

@@ -35,24 +35,18 @@ def model_section(settings: Settings, flag: str | None, problems: list[Problem])
     if chosen.provider.name == SCRIPTED:
         lines.append("This rehearses: the scripted model answers, no real one.")
     else:
-        lines.append(_price(chosen.provider, chosen.model.name, problems))
+        lines.append(_price(chosen.provider, chosen.model.name))
     return Section("model", lines, {"model": name, "why": why, "rehearsal": chosen.provider.name == SCRIPTED})
 
 
-def _price(provider: Provider, model: str, problems: list[Problem]) -> str:
+def _price(provider: Provider, model: str) -> str:
     """What the model costs; without a price a limit on spend holds nothing back."""
     from runtime.calls.pricing import price_text
 
-    text = price_text(provider, model, SystemClock().now())
-    if text is None:
-        problems.append(
-            Problem(
-                f"No price of {one_line(f'{provider.name}:{model}')} is known: unless the provider reports a"
-                " cost, limits on spend do not count it.",
-                f"Give its prices in the settings, [providers.{provider.name}.prices], or limit tokens.",
-            )
-        )
-    return text or "Its price is not known."
+    return price_text(provider, model, SystemClock().now()) or (
+        "Its price is not known: unless the provider reports a cost, limits on spend do not count it."
+        f" Give it in [providers.{provider.name}.prices], or limit tokens."
+    )
 
 
 def _why(settings: Settings, flag: str | None) -> str:

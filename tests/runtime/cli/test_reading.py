@@ -274,6 +274,24 @@ def test_budget_show_lists_the_users_own(farthing: Farthing) -> None:
     assert "default-daily" in farthing("budget").out
 
 
+def test_budget_show_tells_flows_apart_and_shows_a_sessions_own(farthing: Farthing) -> None:
+    for flow in ("support", "chat"):
+        said = farthing("run", f"example:{flow}", "hi", "--user", "ada", "--session", flow)
+        assert said.code == 0
+    table = farthing("budget", "show", "--rehearsal").out
+    assert "example-support" in table and "example-chat" in table and "session_tokens" not in table
+    (shown,) = farthing("budget", "show", "--rehearsal", "--session", "chat", "--json").json
+    assert (shown["budget"], shown["period"], shown["flow_id"]) == (
+        "session_tokens",
+        "session",
+        "example-chat",
+    )
+    (line,) = farthing("sessions", "--rehearsal", "--flow", "example-chat", "--json").json
+    assert shown["owner"] == line["uid"]
+    said = farthing("budget", "show", "--rehearsal", "--session", "none")
+    assert said.code == 2 and "none" in said.err
+
+
 def test_budget_show_of_a_flow_file_needs_no_run(farthing: Farthing, write_flow: Write) -> None:
     (shown,) = farthing("budget", "show", "--flow", write_flow(), "--user", "ada", "--json").json
     assert (shown["budget"], shown["limit"], shown["flow_id"]) == ("daily", "0.5", "flow-1")

@@ -100,20 +100,18 @@ def test_doctor_calls_no_model_unless_asked(farthing: Farthing) -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "line", "problem"),
+    ("model", "line"),
     [
-        ("openai:gpt-4o-mini", "$0.15 a million input tokens, $0.60 output (genai-prices", False),
-        ("openai:none-such", "Its price is not known.", True),
-        ("local:any", "It runs on your own machines and costs nothing.", False),
+        ("openai:gpt-4o-mini", "$0.15 a million input tokens, $0.60 output (genai-prices"),
+        ("openai:none-such", "Its price is not known: unless the provider reports a cost, limits on spend"),
+        ("local:any", "It runs on your own machines and costs nothing."),
     ],
 )
 def test_doctor_says_what_the_model_costs(
-    farthing: Farthing, monkeypatch: pytest.MonkeyPatch, model: str, line: str, problem: bool
+    farthing: Farthing, monkeypatch: pytest.MonkeyPatch, model: str, line: str
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    said = farthing("doctor", "--model", model)
-    assert line in said.out
-    assert ("No price of openai:none-such is known" in said.out + said.err) is problem
+    assert line in farthing("doctor", "--model", model).out
 
 
 def test_doctor_tries_a_model_and_says_what_it_cost(farthing: Farthing) -> None:
