@@ -69,6 +69,8 @@ class Compaction(Config):
 
     enabled: bool = False
     """Whether that is done."""
+    model: str | None = None
+    """`provider:name` that writes the summaries. Absent: the agent's own model."""
     compaction_threshold: float = Field(default=0.85, ge=0.5, le=1)
     """Share of the window from which on a rising trend asks for it."""
     critical_threshold: float = Field(default=0.95, ge=0.5, le=1)
@@ -89,6 +91,60 @@ class Compaction(Config):
     """Newest turns that are never touched."""
     trend_window: int = Field(default=10, ge=3, le=50)
     """Turns that a trend looks back."""
+    insight_dedup_enabled: bool = True
+    """Whether derived facts that say what a newer one says are retired on this occasion."""
+    insight_similarity_threshold: float = Field(default=0.90, ge=0.5, le=1)
+    """Share of words in common from which on they say the same."""
+    max_insights_to_check: int = Field(default=50, ge=5, le=1000)
+    """So many derived facts are compared, the newest."""
+    promote_hits: int = Field(default=3, ge=1, le=1000)
+    """A derived fact that so many runs used becomes a fact like those that the model writes."""
+
+
+class Inclusion(Config):
+    """Whether a past exchange qualifies for one recall: its likeness (the share of the question's words that
+    it has), less for its age, more for each earlier use."""
+
+    enabled: bool = False
+    """Whether that is asked; else every exchange that shares a word with the question may be recalled."""
+    decay_rate: float = Field(default=0.005, ge=0.0001, le=0.1)
+    """How fast age takes from it, per hour: likeness times exp(-rate times hours)."""
+    usage_boost: float = Field(default=0.1, ge=0, le=1)
+    """What earlier uses add: times 1 + boost times ln(1 + uses)."""
+    threshold: float = Field(default=0.6, ge=0, le=1)
+    """Least result that qualifies."""
+
+
+class Lifecycle(Config):
+    """Derived facts and past exchanges fade unless they are used, and stay for good where they often are.
+    What people said, what the model wrote, pinned blocks and the timeline never fade."""
+
+    enabled: bool = False
+    """Whether that is done."""
+    decay_rate: float = Field(default=0.01, ge=0.001, le=0.5)
+    """How fast a score of 1 falls, per hour since the last use: times exp(-rate times hours)."""
+    access_boost: float = Field(default=0.2, ge=0, le=0.5)
+    """What each run that uses an item adds to its score, up to 1."""
+    decay_threshold: float = Field(default=0.2, ge=0, le=1)
+    """Below this score a derived fact is retired and a past exchange is no longer recalled."""
+    promotion_threshold: float = Field(default=0.7, ge=0, le=1)
+    """From this result on an item stays for good: the shares of age, uses, confidence and links below."""
+    short_term_min_age_hours: float = Field(default=24, ge=1, le=87_600)
+    """Hours before which nothing stays for good."""
+    decay_check_interval_hours: float = Field(default=24, ge=1, le=87_600)
+    """Hours from one look, after a turn and in the background, to the next."""
+    decayed_retention_days: float = Field(default=30, ge=1, le=36_500)
+    """Days after which a retired derived fact loses its value; until then it can be taken back."""
+    promotion_weight_age: float = Field(default=0.2, ge=0, le=1)
+    """Share of age, whole after 72 hours. The four shares make 1."""
+    promotion_weight_access: float = Field(default=0.4, ge=0, le=1)
+    """Share of use, whole after 5 runs."""
+    promotion_weight_confidence: float = Field(default=0.2, ge=0, le=1)
+    """Share of confidence."""
+    promotion_weight_connection: float = Field(default=0.2, ge=0, le=1)
+    """Share of links, whole with 3 other facts about the same subject."""
+    inclusion: Inclusion = Inclusion()
+    """Whether a past exchange qualifies for one recall."""
 
 
 class Extraction(Config):
@@ -147,6 +203,8 @@ class MemoryConfig(Config):
     """Old turns replaced by summaries in the background."""
     extraction: Extraction = Extraction()
     """Facts found in each turn in the background."""
+    lifecycle: Lifecycle = Lifecycle()
+    """Derived facts and past exchanges fade unless they are used."""
     tools: tuple[Literal["read", "write", "forget"], ...] = ("read", "write")
     """What the model may do to facts on its own."""
     write: WriteGate = WriteGate()
@@ -154,6 +212,26 @@ class MemoryConfig(Config):
 
 
 def check(config: MemoryConfig, view: FlowView) -> list[Problem]:
+    return [*_of_scope(config, view), *_of_weights(config, view)]
+
+
+def _of_weights(config: MemoryConfig, view: FlowView) -> list[Problem]:
+    """The four shares must make 1, give or take 0.01."""
+    rules = config.lifecycle
+    weights = (
+        rules.promotion_weight_age,
+        rules.promotion_weight_access,
+        rules.promotion_weight_confidence,
+        rules.promotion_weight_connection,
+    )
+    if abs(sum(weights) - 1) <= 0.01 + 1e-9:
+        return []
+    text = f"the promotion weights of the Memory {view.node_id!r} add up to {sum(weights):g}"
+    remedy = "Choose the four `promotion_weight_*` so that they make 1."
+    return [Problem("memory.weights", text, remedy, view.node_id, "config.lifecycle")]
+
+
+def _of_scope(config: MemoryConfig, view: FlowView) -> list[Problem]:
     wished = {"episodes": config.episodes > 0, "priming.enabled": config.priming.enabled}
     return [
         Problem(

@@ -371,12 +371,15 @@ class Retired(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class MemoryConsolidated(MemoryEvent, tag="memory.consolidated", frozen=True, kw_only=True):
-    """Offline maintenance changed memory: one batch on one shelf. `conflicts` were found and left to people.
-    `undoes`: the batch whose changes were taken back."""
+    """Maintenance changed memory: one batch on one shelf. `faded`: derived facts that were not used for long
+    are former versions now; `emptied`: former ones lost their value. `conflicts` were found and left to
+    people. `undoes`: the batch whose changes were taken back."""
 
     merged: int = 0
     expired: int = 0
     promoted: int = 0
+    faded: int = 0
+    emptied: int = 0
     conflicts: int = 0
     owner: str = ""
     batch: str = ""

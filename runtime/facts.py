@@ -36,8 +36,9 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `value` is JSON (null: present with an empty value). `confidence` is 0 to 1. `valid_to` null: still
     valid. `ends` is the end that a version was given and did not live to see: it was replaced or forgotten
     before. `seen` counts writes of the same value. `source` is the run that wrote it, `step` its step; one
-    that begins with `version/` says which earlier version of the key a person put back or kept. The value
-    of an `erased` version is the mark of its receipt.
+    that begins with `version/` says which earlier version of the key a person put back or kept, one that
+    begins with `promoted/` which derived version has earned to stay. The value of an `erased` version is the
+    mark of its receipt.
     """
 
     key: str
@@ -100,12 +101,22 @@ class Written(NamedTuple):
 
 
 VERSION_SOURCE = "version/"
+PROMOTED_SOURCE = "promoted/"
 
 
 def restored_from(fact: Fact) -> int | None:
     """The version of its key that this one is a copy of, or None."""
-    number = (fact.source or "").removeprefix(VERSION_SOURCE)
-    return int(number) if number != fact.source and number.isascii() and number.isdigit() else None
+    return _number(fact.source, VERSION_SOURCE)
+
+
+def promoted_from(fact: Fact) -> int | None:
+    """The derived version of its key that this one was promoted from, or None."""
+    return _number(fact.source, PROMOTED_SOURCE)
+
+
+def _number(source: str | None, prefix: str) -> int | None:
+    number = (source or "").removeprefix(prefix)
+    return int(number) if number != source and number.isascii() and number.isdigit() else None
 
 
 def facts_at(versions: Iterable[Fact], at: datetime) -> list[Fact]:
@@ -123,6 +134,16 @@ def facts_at(versions: Iterable[Fact], at: datetime) -> list[Fact]:
         if other is None or (not fact.tainted, fact.version) > (not other.tainted, other.version):
             found[fact.key] = fact
     return [found[key] for key in sorted(found)]
+
+
+class Ageing(msgspec.Struct, frozen=True):
+    """Versions by key: those of `retire` become former ones, the values of `empty` are taken away, the
+    derived ones of `promote` become facts that do not fade, those of `demote` derived again."""
+
+    retire: dict[str, int] = {}
+    empty: dict[str, int] = {}
+    promote: dict[str, int] = {}
+    demote: dict[str, int] = {}
 
 
 class Erase(msgspec.Struct, frozen=True, kw_only=True):

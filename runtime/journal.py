@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 
 from runtime.clock import Clock
 from runtime.events import Entry, Event
-from runtime.facts import FactWrite, Shelf, Written
+from runtime.facts import Ageing, FactWrite, Shelf, Written
 from runtime.record import (
     BuildAdmission,
+    BuildAged,
     BuildFinish,
     BuildSettled,
     BuildWritten,
@@ -119,6 +120,15 @@ class Journal:
         self.publish(
             await self.record.forget_facts(shelf, keys, self.clock.now(), events, run_id=self.run_id)
         )
+
+    async def age_facts(self, shelf: Shelf, wish: Ageing, build: BuildAged) -> Ageing:
+        """Record.age_facts within this run, after what waits; the run's id stands where a value was."""
+        await self.flush()
+        done, entries = await self.record.age_facts(
+            shelf, wish, self.run_id, self.clock.now(), build, run_id=self.run_id
+        )
+        self.publish(entries)
+        return done
 
     async def finish(self, end: RunEnd, build: BuildFinish) -> None:
         """Record.finish with what waits put before it; nothing is said afterwards."""

@@ -16,6 +16,7 @@ import msgspec
 
 from runtime.events import Entry, Event
 from runtime.facts import (
+    Ageing,
     Erase,
     Erased,
     Fact,
@@ -188,13 +189,26 @@ class UserTurns(NamedTuple):
     erasures: int
 
 
+class Fading(NamedTuple):
+    """How an item that fades is refreshed by an access: `decay_rate` per hour, `access_boost` added; a score
+    of 1 at `since`, where no later one is kept."""
+
+    decay_rate: float
+    access_boost: float
+    since: datetime
+
+
 class Access(NamedTuple):
-    """A fact was sent to a model or read by one, `hits` times, the last time at `at`."""
+    """A fact was sent to a model or read by one, `hits` times, the last time at `at`; so was a past exchange,
+    under the key `__episode/` and its number. `score`: what the item was worth at `at`, from 0 to 1; None: 1.
+    `fading`: what this access makes of the score, where it is written."""
 
     shelf: Shelf
     key: str
     hits: int
     at: datetime
+    score: float | None = None
+    fading: Fading | None = None
 
 
 class RunEnd(msgspec.Struct, frozen=True, kw_only=True):
@@ -390,6 +404,8 @@ BuildAdmission = Callable[[Admission, tuple[Counter, ...]], Sequence[Event]]
 BuildSettled = Callable[[tuple[Counter, ...], bool], Sequence[Event]]
 BuildWritten = Callable[[Written], Sequence[Event]]
 BuildFinish = Callable[[RunTotals], Sequence[Event]]
+BuildAged = Callable[[Ageing], Sequence[Event]]
+"""Makes the events of an ageing of facts, from what was done."""
 BuildErased = Callable[[Erased], Sequence[Event]]
 BuildImported = Callable[[Shelved], Sequence[Event]]
 
@@ -477,6 +493,21 @@ class Record(Protocol):
     ) -> tuple[Entry, ...]:
         """Put a marker over the keys: reads answer absent; a later write starts a new version. `retire`: what
         is current only becomes a former version, which nothing stops from being written again."""
+        ...
+
+    async def age_facts(
+        self,
+        shelf: Shelf,
+        wish: Ageing,
+        receipt: str,
+        at: datetime,
+        build: BuildAged,
+        *,
+        run_id: str | None,
+    ) -> tuple[Ageing, tuple[Entry, ...]]:
+        """Carry out what `wish` says of versions that are still the last of their keys; `build` makes the
+        events of what was done, where anything was. `receipt` stands where a value was. What a person said of
+        the same attribute of the same subject is never promoted over."""
         ...
 
     async def undo_fact(

@@ -43,7 +43,7 @@ class Long(NamedTuple):
 
 LONG = {
     "runtime/events.py": Long(600, "the closed union, every event on one page"),
-    "runtime/record.py": Long(640, "the storage protocol, every verb and read on one page"),
+    "runtime/record.py": Long(700, "the storage protocol, every verb and read on one page"),
     "runtime/store/tables.py": Long(330, "every table of the database on one page"),
     "runtime/ledger.py": Long(340, "the whole arithmetic of budgets, pure"),
 }

@@ -11,12 +11,14 @@ import click
 from runtime.cli import options
 from runtime.cli.consolidate import consolidate, undo
 from runtime.cli.find import find_session
+from runtime.cli.lifecycle import lifecycle
+from runtime.cli.memory_flow import prepared_of, shelf_of
 from runtime.cli.opening import opened, read_settings
 from runtime.cli.streams import result_json, say
 from runtime.clock import SystemClock
-from runtime.errors import BadInput, NotFound
+from runtime.errors import BadInput
 from runtime.facts import Partition
-from runtime.record import Record, SessionLine
+from runtime.record import SessionLine
 
 if TYPE_CHECKING:
     from runtime.memory.compaction import Outcome
@@ -91,35 +93,12 @@ async def _compact(
         line = await find_session(record, session, partition=partition, user_id=user_id, flow=flow)
         services = Services(record, settings, clock)
         try:
-            return await _carried_out(await _prepared(record, services, line, model), services, line)
+            return await _carried_out(await prepared_of(record, services, line, model), services, line)
         finally:
             await services.rest()
 
 
-async def _prepared(record: Record, services: Services, line: SessionLine, model: str | None) -> Prepared:
-    """The session's flow as its last run went by it, ready to run for its user."""
-    from runtime.run.prepare import RunRequest, prepare
-
-    runs = [run for run in await record.runs(line.uid) if run.kind == "flow"]
-    raw = await record.flow_bytes(runs[-1].flow_hash) if runs else None
-    if raw is None:
-        raise NotFound(f"The session {line.name!r} has no run.", remedy="`farthing sessions` lists them.")
-    if model is None and line.partition == "rehearsal":
-        model = "scripted"
-    request = RunRequest(
-        flow_bytes=raw, input=runs[-1].input, session=line.name, user=line.user_id, model=model, trusted=True
-    )
-    prepared = prepare(request, services)
-    if prepared.session.partition != line.partition:
-        raise BadInput(
-            f"The session {line.name!r} is {line.partition}, its models now {prepared.session.partition}.",
-            remedy="Name the model with --model.",
-        )
-    return prepared
-
-
 async def _carried_out(prepared: Prepared, services: Services, line: SessionLine) -> list[Done]:
-    from runtime.facts import Shelf
     from runtime.run.compacting import sums_up
     from runtime.run.maintaining import Job, maintain
 
@@ -128,9 +107,7 @@ async def _carried_out(prepared: Prepared, services: Services, line: SessionLine
         memory = node.memory
         if memory is None or not memory.config.compaction.enabled or not sums_up(node):
             continue
-        owner = line.uid if memory.config.scope == "session" else line.user_id or ""
-        shelf = Shelf(prepared.session.partition, memory.namespace, memory.config.scope, owner)
-        jobs.append(Job(node, shelf, line.uid, by_hand=True))
+        jobs.append(Job(node, shelf_of(memory, line, prepared.session.partition), line.uid, by_hand=True))
     if not jobs:
         raise BadInput(
             "No agent of this flow has a Memory with `compaction.enabled`, and `full` or `buffer` context.",
@@ -170,3 +147,4 @@ def _show(found: list[Done]) -> None:
 
 command.add_command(consolidate)
 command.add_command(undo)
+command.add_command(lifecycle)

@@ -36,6 +36,7 @@ def memory_words(event: ev.MemoryEvent) -> tuple[str, str]:
         return what, f"{event.turns} turns, {event.tokens_before:,} → {event.tokens_after:,} tokens"
     if isinstance(event, ev.MemoryConsolidated):
         counts = {"merged": event.merged, "expired": event.expired, "promoted": event.promoted}
+        counts |= {name: n for name in ("faded", "emptied") if (n := getattr(event, name))}
         return what, ", ".join(f"{n} {word}" for word, n in counts.items())
     return what, keys
 

@@ -22,10 +22,10 @@ class Lifecycle(msgspec.Struct, frozen=True):
 
     `enabled`: off, scores stay as they are. `decay_rate`: per hour since the last access. `access_boost`:
     added by an access. `decay_threshold`: below it an item is retired. `promotion_threshold`: from it on an
-    item may stay. `min_age_hours`: younger items are not promoted. `check_interval_hours`: how often to look.
-    `retention_days`: how long a retired item is kept. `weight_*`: shares of age, accesses, confidence and
-    links in the promotion score, together 1. `full_*`: what counts as a full share of each. The formulas and
-    values are those of the memory text; SPEC 6.
+    item may stay. `short_term_min_age_hours`: younger items are not promoted. `decay_check_interval_hours`:
+    how often to look. `decayed_retention_days`: how long a retired item is kept. `promotion_weight_*`: shares
+    of age, accesses, confidence and links in the promotion score, together 1, give or take `weight_slack`.
+    `full_*`: what counts as a full share of each. The formulas and values are those of the memory text.
     """
 
     enabled: bool = False
@@ -33,13 +33,13 @@ class Lifecycle(msgspec.Struct, frozen=True):
     access_boost: float = 0.2
     decay_threshold: float = 0.2
     promotion_threshold: float = 0.7
-    min_age_hours: float = 24
-    check_interval_hours: float = 24
-    retention_days: float = 30
-    weight_age: float = 0.2
-    weight_access: float = 0.4
-    weight_confidence: float = 0.2
-    weight_connection: float = 0.2
+    short_term_min_age_hours: float = 24
+    decay_check_interval_hours: float = 24
+    decayed_retention_days: float = 30
+    promotion_weight_age: float = 0.2
+    promotion_weight_access: float = 0.4
+    promotion_weight_confidence: float = 0.2
+    promotion_weight_connection: float = 0.2
     full_age_hours: float = 72
     full_accesses: float = 5
     full_links: float = 3
@@ -48,10 +48,15 @@ class Lifecycle(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         check("decay_rate", self.decay_rate, 0.001, 0.5)
         check("access_boost", self.access_boost, 0, 0.5)
-        check("min_age_hours", self.min_age_hours, 1)
-        check("check_interval_hours", self.check_interval_hours, 1)
-        check("retention_days", self.retention_days, 1)
-        weights = (self.weight_age, self.weight_access, self.weight_confidence, self.weight_connection)
+        check("short_term_min_age_hours", self.short_term_min_age_hours, 1)
+        check("decay_check_interval_hours", self.decay_check_interval_hours, 1)
+        check("decayed_retention_days", self.decayed_retention_days, 1)
+        weights = (
+            self.promotion_weight_age,
+            self.promotion_weight_access,
+            self.promotion_weight_confidence,
+            self.promotion_weight_connection,
+        )
         for field in ("decay_threshold", "promotion_threshold"):
             check(field, getattr(self, field), 0, 1)
         for weight in weights:
@@ -59,7 +64,7 @@ class Lifecycle(msgspec.Struct, frozen=True):
         if abs(sum(weights) - 1) > self.weight_slack + 1e-9:
             raise BadConfig(
                 f"The promotion weights add up to {sum(weights):g}.",
-                remedy="Choose weight_age, weight_access, weight_confidence and weight_connection to make 1.",
+                remedy="Choose the four promotion_weight_* so that they make 1.",
             )
 
 
@@ -141,11 +146,11 @@ def promotion(
 
     Each share is kept within 0 and 1. A protected item is never promoted: it does not need it.
     """
-    score = rules.weight_age * _share(age_hours, rules.full_age_hours)
-    score += rules.weight_access * _share(accesses, rules.full_accesses)
-    score += rules.weight_confidence * _share(confidence, 1)
-    score += rules.weight_connection * _share(links, rules.full_links)
-    eligible = not protected and age_hours >= rules.min_age_hours
+    score = rules.promotion_weight_age * _share(age_hours, rules.full_age_hours)
+    score += rules.promotion_weight_access * _share(accesses, rules.full_accesses)
+    score += rules.promotion_weight_confidence * _share(confidence, 1)
+    score += rules.promotion_weight_connection * _share(links, rules.full_links)
+    eligible = not protected and age_hours >= rules.short_term_min_age_hours
     return Promotion(score, eligible, score >= rules.promotion_threshold)
 
 

@@ -62,7 +62,8 @@ def compacted(stored: Any) -> Compacted:
 
 def rules_of(config: Any) -> Compaction:
     """The Memory's `compaction` settings for the arithmetic."""
-    return Compaction(**{name: getattr(config, name) for name in type(config).model_fields})
+    names = (name for name in type(config).model_fields if name != "model")
+    return Compaction(**{name: getattr(config, name) for name in names})
 
 
 def turns_of(history: Sequence[Message], upto: int) -> list[Turn]:

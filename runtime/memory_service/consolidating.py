@@ -14,11 +14,12 @@ import msgspec
 
 from runtime.errors import Conflict, NotFound
 from runtime.events import MemoryConsolidated, Retired
-from runtime.facts import VERSION_SOURCE, Fact, FactWrite, Partition, Scope, Shelf
+from runtime.facts import VERSION_SOURCE, Ageing, Fact, FactWrite, Partition, Scope, Shelf
 from runtime.memory.consolidation import Proposal, proposals
 from runtime.record import ACTIVE, Record, SessionFilter
 
 ADMIN = "@admin"
+MAINTENANCE = "@maintenance"
 
 
 class _Type(msgspec.Struct):
@@ -130,7 +131,11 @@ async def undo(record: Record, partition: Partition, user_id: str, actor: str, a
 
 
 async def _put_back(record: Record, shelf: Shelf, change: Retired, actor: str, at: datetime) -> bool:
-    """Whether the retired version is current again."""
+    """Whether the retired version is current again, or the promoted one derived."""
+    if change.action == "promote":
+        wish = Ageing(demote={change.key: change.version + 1})
+        done, _ = await record.age_facts(shelf, wish, "", at, lambda _done: [], run_id=None)
+        return bool(done.demote)
     versions = await record.fact_versions(shelf, change.key)
     if not versions or versions[-1].version != change.version or versions[-1].state != "superseded":
         return False
@@ -157,15 +162,17 @@ def _again(fact: Fact, until: datetime | None, actor: str) -> FactWrite:
 
 
 async def _batches(record: Record, partition: Partition, user_id: str) -> list[MemoryConsolidated]:
-    """The user's consolidations and what took them back, oldest first."""
+    """What changed the user's memory, in batches, and what took them back, oldest first."""
     found: list[MemoryConsolidated] = []
-    for line in await record.sessions(SessionFilter(partition, user_id, flow_id=ADMIN, name=ADMIN)):
-        if line.user_id != user_id:
-            continue
-        raws = await record.events_json(line.uid)
-        found += [
-            msgspec.json.decode(raw, type=MemoryConsolidated)
-            for raw in raws
-            if msgspec.json.decode(raw, type=_Type).type == "memory.consolidated"
-        ]
-    return found
+    for name in (ADMIN, MAINTENANCE):
+        which = SessionFilter(partition, user_id, name=name, limit=1_000_000)
+        for line in await record.sessions(which):
+            if line.user_id != user_id or line.name != name:
+                continue
+            raws = await record.events_json(line.uid)
+            found += [
+                msgspec.json.decode(raw, type=MemoryConsolidated)
+                for raw in raws
+                if msgspec.json.decode(raw, type=_Type).type == "memory.consolidated"
+            ]
+    return sorted(found, key=lambda event: event.at)

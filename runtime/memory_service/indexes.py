@@ -113,10 +113,11 @@ class FactIndex:
 
 
 class Found(NamedTuple):
-    """An exchange and how well it fits."""
+    """An exchange and how well it fits. `likeness`: share of the question's words that it has."""
 
     exchange: Exchange
     score: float
+    likeness: float
 
 
 class TurnIndex:
@@ -163,8 +164,10 @@ class TurnIndex:
                 continue
             if len(found) == LOOKED_AT:
                 break
-            if not wanted or wanted & self._words_of(exchange):
-                found[exchange.id] = Found(exchange, hit.score)
+            common = wanted & self._words_of(exchange)
+            if not wanted or common:
+                likeness = len(common) / len(wanted) if wanted else 1.0
+                found[exchange.id] = Found(exchange, hit.score, likeness)
         return list(found.values())
 
     def _words_of(self, exchange: Exchange) -> frozenset[str]:

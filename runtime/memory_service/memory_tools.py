@@ -36,7 +36,7 @@ async def _read(memory: MemoryService, arguments: Mapping[str, Any], where: Wher
     found = [] if asked and not wanted else await memory.current(wanted or None)
     found = [fact for fact in found if not fact.internal]
     memory.tainted = memory.tainted or any(fact.tainted for fact in found)
-    memory.used.update(fact.key for fact in found)
+    memory.uses.facts(found)
     facts = {fact.key: fact.value for fact in found}
     if asked and memory.usage is not None:
         facts |= await memory.usage.read(asked)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -15,6 +15,9 @@ from runtime.memory_service.exchanges import exchange_of, hidden_by
 from runtime.memory_service.indexes import Indexes, Whose
 from runtime.messages import Message
 from runtime.record import Record, TurnLine
+
+if TYPE_CHECKING:
+    from runtime.memory_service.ageing import Freshness
 
 CountMessages = Callable[[Sequence[Message]], int]
 """Tokens of some messages."""
@@ -34,9 +37,16 @@ class OtherSessions(msgspec.Struct, frozen=True):
     with_own: bool = False
 
     async def episodes(
-        self, shelf: Shelf, query: str, most: int, now: datetime, count: Estimator
+        self,
+        shelf: Shelf,
+        query: str,
+        most: int,
+        now: datetime,
+        count: Estimator,
+        fresh: Freshness | None = None,
     ) -> list[Candidate]:
-        """The exchanges that fit the query best, at most `most`; none that tells what was forgotten."""
+        """The exchanges that fit the query best, at most `most`; none that tells what was forgotten, and only
+        what `fresh` keeps."""
         if most <= 0 or not query.strip():
             return []
         index = self.indexes.turns(self.whose)
@@ -46,6 +56,8 @@ class OtherSessions(msgspec.Struct, frozen=True):
             return []
         hidden = hidden_by(await self.record.fact_versions(shelf))
         kept = [each for each in found if not each.exchange.tells(hidden)]
+        if fresh is not None:
+            kept = [each for each in kept if fresh.keeps(each.exchange, each.likeness)]
         return [each.exchange.candidate(each.score) for each in kept[:most]]
 
     async def prior(self, shelf: Shelf, priming: Any, count: CountMessages) -> list[TurnLine]:

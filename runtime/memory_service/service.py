@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
-from typing import Any
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
 
-from runtime.events import MemoryRefused, MemoryWrite
+from runtime.events import ContextItem, MemoryRefused, MemoryWrite
 from runtime.facts import MODEL_KINDS, Fact, FactWrite, Kind, Origin, Shelf, Written
 from runtime.journal import Journal
 from runtime.memory.candidates import Candidate
@@ -21,8 +21,12 @@ from runtime.memory_service.shared import NOTHING, ForContext, Where
 from runtime.memory_service.showing import ref_of
 from runtime.memory_service.tool_specs import spec_of
 from runtime.memory_service.usage_facts import UsageFacts
+from runtime.memory_service.uses import Uses
 from runtime.messages import ToolSpec
-from runtime.record import TurnLine
+from runtime.record import Access, TurnLine
+
+if TYPE_CHECKING:
+    from runtime.memory_service.ageing import Freshness
 
 
 class MemoryService:
@@ -48,8 +52,9 @@ class MemoryService:
         self.reading: Reading | None = None
         """How full the last prompt was, where the model's window is known."""
         self.tainted = False
-        self.used: set[str] = set()
-        """Keys of facts that were sent to the model or read by it; each counts once a run."""
+        self.uses = Uses(config.lifecycle)
+        self._accesses: dict[str, Access] | None = None
+        self._fresh: Freshness | None = None
         self._indexes = indexes or Indexes()
 
     async def current(self, keys: Sequence[str] | None = None) -> list[Fact]:
@@ -67,18 +72,44 @@ class MemoryService:
         wish = Wish(query, supporting, self.journal.clock.now(), count)
         episodes = await self._episodes(wish)
         if not facts and not episodes and not self.config.blocks:
-            return NOTHING
+            return self._with_faded(NOTHING, count)
         given = await give(self.config, facts, episodes, self._indexes.facts(self.shelf), wish)
         tainted = {ref_of(fact) for fact in facts if fact.tainted}
         tainted |= {episode.ref for episode in episodes if episode.origin == "tainted"}
         self.tainted = self.tainted or bool(tainted & given.shown)
-        self.used.update(fact.key for fact in facts if ref_of(fact) in given.shown)
-        return given.context
+        self.uses.facts(fact for fact in facts if ref_of(fact) in given.shown)
+        self.uses.exchanges(episode for episode in episodes if episode.ref in given.shown)
+        return self._with_faded(given.context, count)
 
     async def _episodes(self, wish: Wish) -> list[Candidate]:
         if self.others is None:
             return []
-        return await self.others.episodes(self.shelf, wish.query, self.config.episodes, wish.now, wish.count)
+        fresh = await self._freshness(wish.now)
+        most, now = self.config.episodes, wish.now
+        return await self.others.episodes(self.shelf, wish.query, most, now, wish.count, fresh)
+
+    async def _freshness(self, now: datetime) -> Freshness | None:
+        """Which exchanges may still be recalled; None where none fades. Uses are counted when a run ends."""
+        if not self.config.lifecycle.enabled or not self.config.episodes:
+            return None
+        from runtime.memory_service.ageing import Freshness
+
+        if self._accesses is None:
+            self._accesses = await self.journal.record.accesses(self.shelf)
+        self._fresh = Freshness(self.config.lifecycle, self._accesses, now)
+        return self._fresh
+
+    def _with_faded(self, context: ForContext, count: Estimator) -> ForContext:
+        """The context with what was found and has faded on its bill."""
+        if self._fresh is None or not self._fresh.faded:
+            return context
+        out = [
+            ContextItem(
+                ref=each.ref, tokens=count(each.text), source=f"session {each.session_name}", why="faded"
+            )
+            for each in self._fresh.faded[: self.config.episodes]
+        ]
+        return context._replace(left_out=(*context.left_out, *out))
 
     async def prior(self, count: CountMessages) -> list[TurnLine]:
         """Turns of the user's earlier sessions that come along into this one."""

@@ -94,8 +94,8 @@ class ActiveRun:
         return outcome
 
     def _maintain(self, run: Run) -> None:
-        """Begin in the background what this turn calls for: extraction, compaction."""
-        if not any(m.config.compaction.enabled or m.config.extraction.enabled for _, m in run.memories):
+        """Begin in the background what this turn calls for: extraction, compaction, ageing."""
+        if not any(_cared_for(memory.config) for _, memory in run.memories):
             return
         from runtime.run.maintaining import jobs_of, maintain
 
@@ -248,3 +248,8 @@ class ActiveRun:
         """The input with every configured secret's value replaced."""
         redactor = self._services.redactor
         return value if redactor is None else redactor.value(value)
+
+
+def _cared_for(memory: Any) -> bool:
+    """Whether this Memory's settings ask for maintenance after a turn."""
+    return bool(memory.compaction.enabled or memory.extraction.enabled or memory.lifecycle.enabled)

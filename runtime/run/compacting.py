@@ -13,6 +13,7 @@ from runtime.memory.monitor import Reading
 from runtime.memory_service.compacted import Compacted, compacted, key_of, rules_of, turns_of
 from runtime.messages import Message, Request
 from runtime.plan import PlanNode
+from runtime.run.insights import tidy
 from runtime.run.services import Services
 
 MAX_OUTPUT_TOKENS = 1000
@@ -99,6 +100,7 @@ class Compacting:
         await account.journal.flush()
         await self._keep(account.run_id)
         account.journal.say(self._told(account, before, self.outcome))
+        await tidy(account, self._shelf, self._rules)
 
     def _count(self, text: str) -> int:
         return self._services.gate.counter.text("", text)

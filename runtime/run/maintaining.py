@@ -20,10 +20,11 @@ from runtime.memory.monitor import Reading
 from runtime.memory_service import MemoryService
 from runtime.plan import PlanNode
 from runtime.record import RunEnd, RunStart, RunTotals, Turn
+from runtime.run.ageing import ShelfAgeing
 from runtime.run.compacting import Compacting
 from runtime.run.extraction import extract
 from runtime.run.prepare import Prepared
-from runtime.run.services import Services
+from runtime.run.services import Services, side
 
 if TYPE_CHECKING:
     from runtime.run.schedule import Run
@@ -61,9 +62,30 @@ async def maintain(prepared: Prepared, services: Services, jobs: Sequence[Job]) 
     for job, work in zip(jobs, works, strict=True):
         if await work.wanted(job.reading, by_hand=job.by_hand) or _extracts(job):
             due.append((job, work))
-    if due:
-        await _Run(prepared, services, jobs[0].session_uid).carry_out(due)
+    ages = [] if any(job.by_hand for job in jobs) else await _due_to_age(services, jobs)
+    if due or ages:
+        await _Run(prepared, services, jobs[0].session_uid).carry_out(due, ages)
     return works
+
+
+Age = tuple[Job, ShelfAgeing]
+
+
+async def _due_to_age(services: Services, jobs: Sequence[Job]) -> list[Age]:
+    """The shelves, each once, on which it is time for derived facts to fade or to stay."""
+    found: dict[Shelf, Age] = {}
+    for job in jobs:
+        if job.shelf not in found and job.node.memory is not None:
+            ageing = ShelfAgeing(services, job.node, job.shelf)
+            if await ageing.wanted():
+                found[job.shelf] = (job, ageing)
+    return list(found.values())
+
+
+async def age(prepared: Prepared, services: Services, ages: Sequence[Age], actor: str) -> None:
+    """Make the changes that were found, in a run of its own."""
+    if ages:
+        await _Run(prepared, services, ages[0][0].session_uid).carry_out((), ages, actor)
 
 
 def _extracts(job: Job) -> bool:
@@ -80,13 +102,17 @@ class _Run:
         self.journal = Journal(services.record, self.run_id, services.clock)
         self._began = services.clock.monotonic()
 
-    async def carry_out(self, due: Sequence[tuple[Job, Compacting]]) -> None:
+    async def carry_out(
+        self, due: Sequence[tuple[Job, Compacting]], ages: Sequence[Age], actor: str | None = None
+    ) -> None:
         """Claim, work, finish: what was claimed is always finished."""
         await to_the_end(self._claim())
         state, error = "cancelled", None
         try:
             for job, work in due:
                 await self._one(job, work)
+            for job, ageing in ages:
+                await ageing.carry_out(self._account(job.node), actor)
             state = "completed"
         except FarthingError as failure:
             state, error = "failed", failure
@@ -99,10 +125,12 @@ class _Run:
             memory = MemoryService(job.node.memory.config, job.shelf, self.journal)
             await extract(self.services, account, memory, job.turn)
         if work.due:
-            await work.carry_out(account)
+            await work.carry_out(self._account(job.node, side(job.node.id)))
 
-    def _account(self, node: PlanNode) -> Account:
-        given = self.prepared.assignments[node.id][0]
+    def _account(self, node: PlanNode, by: str = "") -> Account:
+        """Under which account this agent's calls are made; `by` names the assignment, where it is there."""
+        assignments = self.prepared.assignments
+        given = assignments.get(by, assignments[node.id])[0]
         return Account(
             journal=self.journal,
             run_id=self.run_id,

@@ -125,10 +125,18 @@ def _assign(request: RunRequest, plan: Plan, services: Services) -> Assignments:
             *(getattr(node.config, "fallback_models", ()) if not request.model else ()),
         ]
         found[node.id] = tuple(assign(node, wish) for wish in wishes)
-        beside = getattr(getattr(node.config, "context", None), "model", None)
+        beside = getattr(getattr(node.config, "context", None), "model", None) or _compacts_with(node)
         if beside is not None:
             found[side(node.id)] = (assign(node, beside),)
     return found
+
+
+def _compacts_with(node: PlanNode) -> str | None:
+    """The model that sums up this agent's old turns, where its Memory names one."""
+    if node.memory is None or not node.memory.config.compaction.enabled:
+        return None
+    model: str | None = node.memory.config.compaction.model
+    return model
 
 
 def _partition(assignments: Assignments) -> Any:

@@ -14,6 +14,7 @@ from runtime.clock import Clock
 from runtime.errors import BoundReached, FarthingError, NodeFailed, StoreError
 from runtime.events import CallError, NodeFinished, NodeSkipped, NodeStarted
 from runtime.events import NodeFailed as NodeFailedEvent
+from runtime.facts import Shelf
 from runtime.journal import Journal
 from runtime.memory_service import MemoryService
 from runtime.messages import Message
@@ -237,8 +238,12 @@ class Run:
 
     def accesses(self, at: datetime) -> tuple[Access, ...]:
         """The facts that this run's models were sent or read; each counts once a run."""
-        used = {(memory.shelf, key) for _, memory in self.memories for key in memory.used}
-        return tuple(Access(shelf, key, 1, at) for shelf, key in sorted(used))
+        used: dict[tuple[Shelf, str], Access] = {}
+        for _, memory in self.memories:
+            for access in memory.uses.accesses(memory.shelf, at):
+                known = used.get((access.shelf, access.key))
+                used[access.shelf, access.key] = access if known is None or known.fading is None else known
+        return tuple(used[where] for where in sorted(used))
 
     def take_step(self, node_id: str) -> None:
         """Count a reasoning step. Raises BoundReached at the run's bound."""

@@ -148,7 +148,12 @@ def fourth(connection: sqlite3.Connection) -> None:
     _run(connection, _FOURTH)
 
 
-STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (first, second, third, fourth)
+def fifth(connection: sqlite3.Connection) -> None:
+    """What an item that fades was worth when it was last used."""
+    connection.execute("ALTER TABLE access ADD COLUMN score REAL")
+
+
+STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (first, second, third, fourth, fifth)
 VERSION = len(STEPS)
 
 

@@ -309,7 +309,8 @@ class Fact(SQLModel, table=True):
 
 
 class Access(SQLModel, table=True):
-    """How often a fact was sent to a model or read by one, and when last."""
+    """How often a fact was sent to a model or read by one, and when last. `score`: what an item that fades
+    was worth then; null: 1."""
 
     __table_args__ = {"sqlite_with_rowid": False}
     partition: str = Field(primary_key=True)
@@ -319,3 +320,4 @@ class Access(SQLModel, table=True):
     key: str = Field(primary_key=True)
     hits: int
     last_at: int
+    score: float | None = None

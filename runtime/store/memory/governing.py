@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from runtime.clock import Clock
 from runtime.events import Entry, Event
-from runtime.facts import Erase, Erased, Imported, Origin, Shelf, Shelved, Written
-from runtime.record import BuildErased, BuildImported, BuildWritten
-from runtime.store.verbs import erasing, governing
+from runtime.facts import Ageing, Erase, Erased, Imported, Origin, Shelf, Shelved, Written
+from runtime.record import BuildAged, BuildErased, BuildImported, BuildWritten
+from runtime.store.verbs import ageing, erasing, governing
 
 T = TypeVar("T")
 
@@ -41,6 +41,18 @@ class MemoryGoverning:
     ) -> tuple[Written, tuple[Entry, ...]]:
         uid = self._clock.new_id()
         return self._do(governing.settle_fact, shelf, key, keep, origin, actor, at, build, uid)
+
+    async def age_facts(
+        self,
+        shelf: Shelf,
+        wish: Ageing,
+        receipt: str,
+        at: datetime,
+        build: BuildAged,
+        *,
+        run_id: str | None,
+    ) -> tuple[Ageing, tuple[Entry, ...]]:
+        return self._do(ageing.age_facts, shelf, wish, receipt, at, build, run_id, self._clock.new_id())
 
     async def erase_facts(
         self, shelf: Shelf, wish: Erase, build: BuildErased

@@ -13,6 +13,7 @@ from runtime.record import Access, LedgerRow, RunEnd, RunStart, RunTotals, Sessi
 from runtime.store.memory.state import LazyEntry, Session, State, TurnMark
 from runtime.store.rows import FactRow, RunRow, SessionRow
 from runtime.store.values import from_json, to_json
+from runtime.store.verbs.ageing import raised
 from runtime.usage import Usage
 
 OWNER = "memory"
@@ -98,7 +99,8 @@ class RunRows:
             before = known.get(where)
             hits = access.hits + (before.hits if before else 0)
             at = max(access.at, before.at) if before else access.at
-            self._state.put(known, where, access._replace(hits=hits, at=at))
+            score = raised(before, access)
+            self._state.put(known, where, access._replace(hits=hits, at=at, score=score, fading=None))
 
     def run_totals(self, run_id: str) -> RunTotals:
         return totals(self._state.settled.get(run_id, ()))

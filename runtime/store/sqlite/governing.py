@@ -10,11 +10,11 @@ from typing import cast
 import msgspec
 
 from runtime.events import Entry, Event
-from runtime.facts import Erase, Erased, Imported, Origin, Shelf, Shelved, Written
-from runtime.record import BuildErased, BuildImported, BuildWritten
+from runtime.facts import Ageing, Erase, Erased, Imported, Origin, Shelf, Shelved, Written
+from runtime.record import BuildAged, BuildErased, BuildImported, BuildWritten
 from runtime.store.sqlite.base import SqliteBase
 from runtime.store.sqlite.sweeping import sweep
-from runtime.store.verbs import erasing, governing
+from runtime.store.verbs import ageing, erasing, governing
 
 
 class SqliteGoverning(SqliteBase):
@@ -42,6 +42,22 @@ class SqliteGoverning(SqliteBase):
             lambda rows: governing.settle_fact(rows, shelf, key, keep, origin, actor, at, build, uid)
         )
         return cast("tuple[Written, tuple[Entry, ...]]", answer)
+
+    async def age_facts(
+        self,
+        shelf: Shelf,
+        wish: Ageing,
+        receipt: str,
+        at: datetime,
+        build: BuildAged,
+        *,
+        run_id: str | None,
+    ) -> tuple[Ageing, tuple[Entry, ...]]:
+        uid = self._clock.new_id()
+        answer = await self._do(
+            lambda rows: ageing.age_facts(rows, shelf, wish, receipt, at, build, run_id, uid)
+        )
+        return cast("tuple[Ageing, tuple[Entry, ...]]", answer)
 
     async def erase_facts(
         self, shelf: Shelf, wish: Erase, build: BuildErased

@@ -78,11 +78,11 @@ def earlier_turns(
 
 def accesses(connection: sqlite3.Connection, shelf: Shelf) -> dict[str, Access]:
     found = connection.execute(
-        "SELECT key, hits, last_at FROM access"
+        "SELECT key, hits, last_at, score FROM access"
         " WHERE partition = ? AND namespace = ? AND scope = ? AND owner = ? ORDER BY key",
         shelf,
     ).fetchall()
-    return {key: Access(shelf, key, hits, instant(at)) for key, hits, at in found}
+    return {key: Access(shelf, key, hits, instant(at), score) for key, hits, at, score in found}
 
 
 def _whose(connection: sqlite3.Connection, session_uid: str) -> tuple[str, str, str] | None:

@@ -91,10 +91,10 @@ def test_promotion_weighs_age_accesses_confidence_and_links(row: list[Any]) -> N
 )
 def test_promotion_weights_make_one(row: list[Any]) -> None:
     *weights, valid = row
-    names = ("weight_age", "weight_access", "weight_confidence", "weight_connection")
+    names = ("promotion_weight_age", "promotion_weight_access", "promotion_weight_confidence", "promotion_weight_connection")
     fields = dict(zip(names, weights, strict=True))
     if valid:
-        assert Lifecycle(**fields).weight_connection == weights[3]
+        assert Lifecycle(**fields).promotion_weight_connection == weights[3]
     else:
         with pytest.raises(BadConfig, match="add up"):
             Lifecycle(**fields)
@@ -181,9 +181,9 @@ def test_hours_between_takes_naive_times_as_utc_and_never_goes_negative(
         ({"access_boost": 0.6}, "access_boost"),
         ({"decay_threshold": -0.1}, "decay_threshold"),
         ({"promotion_threshold": nan}, "promotion_threshold"),
-        ({"min_age_hours": 0}, "min_age_hours"),
-        ({"retention_days": inf}, "retention_days"),
-        ({"weight_age": 1.2, "weight_access": -0.6}, "weight"),
+        ({"short_term_min_age_hours": 0}, "short_term_min_age_hours"),
+        ({"decayed_retention_days": inf}, "decayed_retention_days"),
+        ({"promotion_weight_age": 1.2, "promotion_weight_access": -0.6}, "weight"),
     ],
 )
 def test_settings_outside_their_range_are_refused_by_name(fields: dict[str, float], name: str) -> None:
@@ -204,4 +204,4 @@ def test_defaults_are_those_of_the_text() -> None:
         0.2,
         0.7,
     )
-    assert (ON.min_age_hours, ON.check_interval_hours, ON.retention_days) == (24, 24, 30)
+    assert (ON.short_term_min_age_hours, ON.decay_check_interval_hours, ON.decayed_retention_days) == (24, 24, 30)

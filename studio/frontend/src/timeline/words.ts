@@ -25,10 +25,17 @@ export function memoryWords(event: Event): Words {
     case 'memory.compacted':
       return { what, text: `${plural(Number(event.turns), 'turn')}, ${count(Number(event.tokens_before))} → ${count(Number(event.tokens_after))} tokens` }
     case 'memory.consolidated':
-      return { what, text: ['merged', 'expired', 'promoted'].map((name) => `${String(event[name] ?? 0)} ${name}`).join(', ') }
+      return { what, text: consolidated(event) }
     default:
       return { what, text: keys }
   }
+}
+
+/** How many facts a batch changed, by what was done. */
+function consolidated(event: Event): string {
+  const always = ['merged', 'expired', 'promoted']
+  const names = [...always, ...['faded', 'emptied'].filter((name) => event[name])]
+  return names.map((name) => `${String(event[name] ?? 0)} ${name}`).join(', ')
 }
 
 /** Null for an event that has no words. */
