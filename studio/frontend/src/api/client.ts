@@ -1,7 +1,7 @@
 // The typed client: one function a route. An answer that is not a success becomes an ApiError with the API's words.
 import type {
-  BudgetInfo, BudgetKey, Event, ExampleEntry, Fact, FlowDoc, FlowEntry, LedgerRow, Me, NodeType, OpenedFlow, Problem, Receipt,
-  RunAnswer, RunInfo, SessionInfo, Settings, ShelfInfo, ShelfKey, SpendLine, Usage, Validation,
+  BillDoc, BudgetInfo, BudgetKey, Consolidation, Event, ExampleEntry, Fact, FactsPage, FlowDoc, FlowEntry, LedgerRow, Me, Moved, NodeType, OpenedFlow, Problem, Recall, Receipt,
+  RunAnswer, RunInfo, SessionInfo, Settings, ShelfKey, SpendLine, StepFacts, Usage, Validation,
 } from './types'
 
 export const BASE = '/api/v1'
@@ -133,8 +133,11 @@ export const api = {
     get<{ events: Event[]; next: number | null; first_seq: number }>(`/sessions/${one(uid)}/events${query({ after, limit })}`),
   eventsUrl: (uid: string, after: number, run?: string) => `${BASE}/sessions/${one(uid)}/events${query({ stream: 1, after, run })}`,
 
-  facts: (filter: { user?: string; scope?: string; namespace?: string; session?: string; rehearsal?: boolean }) =>
-    get<{ shelves: ShelfInfo[]; facts: Fact[]; left_out?: number }>(`/facts${query(filter)}`),
+  stepFacts: (uid: string, seq: number) => get<StepFacts>(`/sessions/${one(uid)}/facts${query({ seq })}`),
+  bill: (uid: string, seq: number) => get<BillDoc>(`/sessions/${one(uid)}/context${query({ seq })}`),
+  exportUrl: (uid: string, form: string, run: string | null) => `${BASE}/sessions/${one(uid)}/export${query({ form, run })}`,
+
+  facts: (filter: Record<string, string | number | boolean | undefined>) => get<FactsPage>(`/facts${query(filter)}`),
   factVersions: (shelf: ShelfKey, key: string, rehearsal: boolean) =>
     get<{ versions: Fact[] }>(`/facts/versions${query({ ...shelf, key, rehearsal })}`).then((answer) => answer.versions),
   writeFact: (shelf: ShelfKey, fact: { key: string; value: unknown; kind?: string; expect_version?: number; rehearsal: boolean }) =>
@@ -142,6 +145,14 @@ export const api = {
   forgetFacts: (shelf: ShelfKey, keys: string[], rehearsal: boolean) => post<unknown>('/facts/forget', { ...shelf, keys, rehearsal }),
   undoFact: (shelf: ShelfKey, key: string, rehearsal: boolean) => post<unknown>('/facts/undo', { ...shelf, key, rehearsal }),
   eraseFacts: (shelf: ShelfKey, keys: string[], preview: boolean, rehearsal: boolean) => post<Receipt>('/facts/erase', { ...shelf, keys, preview, rehearsal }),
+
+  settleFact: (shelf: ShelfKey, key: string, keep: number, rehearsal: boolean) => post<unknown>('/facts/settle', { ...shelf, key, keep, rehearsal }),
+  moveFacts: (shelf: ShelfKey, to: ShelfKey, keys: string[], preview: boolean, rehearsal: boolean) =>
+    post<Moved>('/facts/move', { ...shelf, to: { ...to, rehearsal }, keys, preview, rehearsal }),
+  recall: (shelf: ShelfKey, q: string, tokens: number | undefined, rehearsal: boolean) => get<Recall>(`/memory/recall${query({ ...shelf, q, tokens, rehearsal })}`),
+  consolidation: (user: string, rehearsal: boolean) => get<Consolidation>(`/memory/consolidation${query({ user, rehearsal })}`),
+  consolidate: (user: string, rehearsal: boolean) => post<unknown>('/memory/consolidate', { user, rehearsal }),
+  undoConsolidation: (user: string, rehearsal: boolean) => post<{ keys: string[]; left: string[] }>('/memory/undo', { user, rehearsal }),
 
   budgets: (filter: { user?: string; rehearsal?: boolean }) => get<{ budgets: BudgetInfo[] }>(`/budgets${query(filter)}`),
   raise: (key: BudgetKey, amount: string, for_good: boolean, reason: string, rehearsal: boolean) =>

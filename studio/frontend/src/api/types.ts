@@ -269,6 +269,97 @@ export interface Fact {
   shelf: ShelfKey
 }
 
+export interface FactsPage {
+  shelves: ShelfInfo[]
+  facts: Fact[]
+  left_out?: number
+  shelves_left_out?: number
+  next?: string | null
+  /** Versions in conflict, and the last version of each key that is no longer current. */
+  apart?: Fact[]
+}
+
+export interface FactThen {
+  fact: Fact
+  sent: boolean
+  read: boolean
+  wrote: string | null
+  before: Fact | null
+}
+
+/** Facts as they were once a step was through. */
+export interface StepFacts {
+  seq: number
+  at: string
+  part: string
+  shelves: ShelfKey[]
+  facts: FactThen[]
+  forgot: string[]
+  internal: number
+  left_out: number
+}
+
+export interface BillItem {
+  ref: string
+  tokens: number
+  score: number | null
+  source: string | null
+  why: string | null
+  section?: string
+}
+
+export interface BillPart {
+  name: string
+  tokens: number
+  share: number
+  cached: number
+  cost: string | null
+  items: BillItem[]
+  more: number
+  first: number | null
+  messages: number | null
+}
+
+export interface BillDoc {
+  complete: boolean
+  window: number | null
+  output_buffer: number | null
+  tokens: number
+  parts: BillPart[]
+  left_out: BillItem[]
+  left_out_count: number
+  usage: Usage | null
+  estimated: boolean
+  cost: string | null
+  answer_tokens: number
+  answer_cost: string | null
+  priced: boolean
+}
+
+export interface Recall {
+  stable: string
+  recalled: string
+  tokens: number
+  allowance: number
+  items: BillItem[]
+  left_out: BillItem[]
+  warnings: string[]
+  known: boolean
+}
+
+export interface Moved {
+  moved: boolean
+  keys: string[]
+  there: string[]
+  versions: number
+}
+
+export interface Consolidation {
+  user: string
+  shelves: { shelf: ShelfKey; changes: Obj[]; conflicts: string[]; more: number }[]
+  last: { state: string; batch: string; at: string; done: number; of: number; error: string | null; remedy: string | null } | null
+}
+
 /** What an erasure reached, or would reach: how often, by kind of place. `left`: where too short a text was let stand. */
 export interface Receipt {
   receipt: string | null

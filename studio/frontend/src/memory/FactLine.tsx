@@ -12,40 +12,95 @@ import { ago, instant } from '../lib/time'
 import { EraseDialog } from './EraseDialog'
 import { FactValue } from './FactValue'
 import { ForgetDialog } from './ForgetDialog'
+import { MoveDialog } from './MoveDialog'
 
 const ORIGINS: Record<string, string> = { user: 'said by the user', operator: 'set by an operator', model: 'written by the model', derived: 'derived', tainted: 'written after a tool’s output' }
 
-export function FactLine({ fact, rehearsal, onChanged, onForgotten }: { fact: Fact; rehearsal: boolean; onChanged(): void; onForgotten(fact: Fact): void }) {
+interface Props {
+  fact: Fact
+  /** As it was at a time: nothing can be changed. */
+  past: boolean
+  rehearsal: boolean
+  /** Versions that say otherwise and wait for a person. */
+  conflicts: readonly Fact[]
+  onChanged(): void
+  onForgotten(fact: Fact): void
+}
+
+export function FactLine({ fact, past, rehearsal, conflicts, onChanged, onForgotten }: Props) {
   const [open, setOpen] = useState(false)
   const [editing, setEditing] = useState(false)
-  const [asking, setAsking] = useState<'forget' | 'erase' | null>(null)
-  const gone = fact.state === 'forgotten'
+  const [asking, setAsking] = useState<'forget' | 'erase' | 'move' | null>(null)
+  const former = (fact.version ?? 1) > 1
   return (
-    <li className={`fact ${fact.state ?? ''}`} data-testid={`fact-${fact.key}`}>
+    <li className={`fact ${conflicts.length ? 'conflict' : (fact.state ?? '')}`} data-testid={`fact-${fact.key}`}>
       <div className="fact-head">
         <code dir="auto">{fact.key}</code>
         {fact.kind && fact.kind !== 'fact' && <span className="tag">{fact.kind}</span>}
         <Marks fact={fact} />
         <span className="grow" />
-        {!gone && <button type="button" className="icon-button" onClick={() => setEditing(!editing)} aria-label={`Edit ${fact.key}`} title="Edit"><Icon name="edit" /></button>}
-        {!gone && <button type="button" className="icon-button" onClick={() => setAsking('forget')} aria-label={`Forget ${fact.key}`} title="Forget: agents no longer see it"><Icon name="hide" /></button>}
-        <button type="button" className="icon-button" onClick={() => setAsking('erase')} aria-label={`Erase ${fact.key}`} title="Erase: delete it everywhere, for good"><Icon name="trash" /></button>
+        {!past && (
+          <>
+            <button type="button" className="icon-button" onClick={() => setEditing(!editing)} aria-label={`Edit ${fact.key}`} title="Edit"><Icon name="edit" /></button>
+            <button type="button" className="icon-button" onClick={() => setAsking('move')} aria-label={`Move ${fact.key}`} title="Move to another user, session or namespace"><Icon name="right" /></button>
+            <button type="button" className="icon-button" onClick={() => setAsking('forget')} aria-label={`Forget ${fact.key}`} title="Forget: agents no longer see it"><Icon name="hide" /></button>
+            <button type="button" className="icon-button" onClick={() => setAsking('erase')} aria-label={`Erase ${fact.key}`} title="Erase: delete it everywhere, for good"><Icon name="trash" /></button>
+          </>
+        )}
       </div>
       {editing ? <FactValue value={fact.value} label={`New value of ${fact.key}`} onCancel={() => setEditing(false)}
-        onSave={async (value) => { await api.writeFact(fact.shelf, { key: fact.key, value, kind: fact.kind, expect_version: fact.version, rehearsal }); setEditing(false); onChanged() }} />
+        onSave={async (value) => { await api.writeFact(fact.shelf, { key: fact.key, value, kind: fact.kind, expect_version: fact.state === 'conflict' ? undefined : fact.version, rehearsal }); setEditing(false); onChanged() }} />
         : <p className="fact-value"><PlainText text={shortJson(fact.value) || 'empty'} /></p>}
       <div className="fact-foot muted">
-        <span>{ORIGINS[fact.origin ?? ''] ?? fact.origin}{fact.actor ? ` (${fact.actor})` : ''}</span>
-        {fact.source && <Link href={to.run(fact.source)}>{fact.step == null ? 'its run' : `step ${fact.step}`}</Link>}
+        <Whence fact={fact} />
         <span title={`${instant(fact.recorded_at)} UTC`}>{ago(fact.recorded_at)}</span>
         {(fact.confidence ?? 1) < 1 && <span>{Math.round((fact.confidence ?? 1) * 100)} % sure</span>}
         {(fact.seen ?? 1) > 1 && <span>said {fact.seen} times</span>}
-        {(fact.version ?? 1) > 1 && <button type="button" className="plain-button" aria-expanded={open} onClick={() => setOpen(!open)}>{open ? 'Hide' : 'Show'} {plural((fact.version ?? 1) - 1, 'former value')}</button>}
+        {former && <button type="button" className="plain-button" aria-expanded={open} onClick={() => setOpen(!open)}>{open ? 'Hide' : 'Show'} {plural((fact.version ?? 1) - 1, 'former value')}</button>}
       </div>
-      {open && <Versions fact={fact} rehearsal={rehearsal} />}
+      {conflicts.length > 0 && <Settle fact={fact} conflicts={conflicts} rehearsal={rehearsal} onChanged={onChanged} onNeither={() => setAsking('forget')} />}
+      {open && <Versions fact={fact} rehearsal={rehearsal} onUndone={past ? null : onChanged} />}
+      {asking === 'move' && <MoveDialog shelf={fact.shelf} keys={[fact.key]} rehearsal={rehearsal} onClose={() => setAsking(null)} onMoved={() => { setAsking(null); onChanged() }} />}
       {asking === 'forget' && <ForgetDialog fact={fact} rehearsal={rehearsal} onClose={() => setAsking(null)} onDone={() => { setAsking(null); onForgotten(fact) }} />}
       {asking === 'erase' && <EraseDialog fact={fact} rehearsal={rehearsal} onClose={() => setAsking(null)} onErased={() => { setAsking(null); onChanged() }} />}
     </li>
+  )
+}
+
+/** Who wrote it, with a link to the step on its timeline. */
+function Whence({ fact }: { fact: Fact }) {
+  const back = /^version\/(\d+)$/.exec(fact.source ?? '')
+  return (
+    <>
+      <span>{ORIGINS[fact.origin ?? ''] ?? fact.origin}{fact.actor ? ` (${fact.actor})` : ''}</span>
+      {back ? <span>put back from version {back[1]}</span>
+        : fact.source && <Link href={`${to.run(fact.source)}${fact.step == null ? '' : `?step=${fact.step}`}`}>{fact.step == null ? 'its run' : `step ${fact.step} of its run`}</Link>}
+    </>
+  )
+}
+
+interface SettleProps {
+  fact: Fact
+  conflicts: readonly Fact[]
+  rehearsal: boolean
+  onChanged(): void
+  onNeither(): void
+}
+
+function Settle({ fact, conflicts, rehearsal, onChanged, onNeither }: SettleProps) {
+  const [error, setError] = useState<unknown>(null)
+  const keep = (version: number | undefined) => api.settleFact(fact.shelf, fact.key, version ?? 1, rehearsal).then(() => { setError(null); onChanged() }, setError)
+  return (
+    <div className="settle" role="group" aria-label={`Conflict of ${fact.key}`}>
+      <p><Icon name="warning" /> {conflicts.length > 1 ? 'Others say' : 'Another says'} otherwise, after a tool’s output; agents are not told until you decide.</p>
+      <ul>
+        {conflicts.map((each) => (
+          <li key={each.version}><span><PlainText text={shortJson(each.value) || 'empty'} /></span><span className="muted"><Whence fact={each} /> · {ago(each.recorded_at)}</span><span className="grow" /><button type="button" className="small" onClick={() => void keep(each.version)}>Take this</button></li>
+        ))}
+      </ul>
+      <div>{fact.state !== 'conflict' && <button type="button" className="small" onClick={() => void keep(fact.version)}>Keep what it is</button>}<button type="button" className="small" onClick={onNeither}>Neither…</button></div>
+      {error !== null && <Failure error={error} />}
+    </div>
   )
 }
 
@@ -61,18 +116,23 @@ function Marks({ fact }: { fact: Fact }) {
   )
 }
 
-function Versions({ fact, rehearsal }: { fact: Fact; rehearsal: boolean }) {
+function Versions({ fact, rehearsal, onUndone }: { fact: Fact; rehearsal: boolean; onUndone: (() => void) | null }) {
   const versions = useLoad(() => api.factVersions(fact.shelf, fact.key, rehearsal), `${fact.key}|${fact.version}`)
+  const [error, setError] = useState<unknown>(null)
   if (versions.error !== null) return <Failure error={versions.error} retry={versions.reload} />
-  const former = (versions.data ?? []).filter((each) => each.version !== fact.version || each.state !== fact.state).sort((a, b) => (b.version ?? 0) - (a.version ?? 0))
+  const former = (versions.data ?? []).filter((each) => (each.version ?? 1) !== fact.version && each.state !== 'conflict').sort((a, b) => (b.version ?? 0) - (a.version ?? 0))
   return (
-    <ol className="versions" aria-label={`Former values of ${fact.key}`}>
-      {former.map((each) => (
-        <li key={`${each.version}|${each.state}`}>
-          {each.state === 'conflict' ? <span><PlainText text={shortJson(each.value)} /> <span className="tag warn">conflict</span></span> : <s><PlainText text={shortJson(each.value) || 'empty'} /></s>}
-          <span className="muted"> {instant(each.recorded_at)}{each.source && <> · <Link href={to.run(each.source)}>its run</Link></>}</span>
-        </li>
-      ))}
-    </ol>
+    <div className="versions-box">
+      <ol className="versions" aria-label={`Former values of ${fact.key}`}>
+        {former.map((each) => (
+          <li key={`${each.version}|${each.state}`}>
+            <span className="num muted">{each.version}</span> <s><PlainText text={shortJson(each.value) || 'empty'} /></s>{each.state !== 'superseded' && <span className="tag">{each.state}</span>}
+            <div className="fact-foot muted"><Whence fact={each} /><span>{instant(each.recorded_at)}{each.valid_to ? ` to ${instant(each.valid_to)}` : ''} UTC</span>{(each.confidence ?? 1) < 1 && <span>{Math.round((each.confidence ?? 1) * 100)} % sure</span>}</div>
+          </li>
+        ))}
+      </ol>
+      {error !== null && <Failure error={error} />}
+      {onUndone && former.length > 0 && <button type="button" className="small" aria-label={`Undo the last change of ${fact.key}`} onClick={() => api.undoFact(fact.shelf, fact.key, rehearsal).then(onUndone, setError)}><Icon name="undo" /> Undo the last change</button>}
+    </div>
   )
 }

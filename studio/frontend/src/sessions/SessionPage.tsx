@@ -9,7 +9,6 @@ import { useLoad } from '../app/useLoad'
 import { FlowView } from '../canvas/FlowView'
 import { ConnectionState } from '../drawer/Drawer'
 import { EventList } from '../drawer/Events'
-import { download } from '../flows/files'
 import { count, dollars, nanosOf } from '../lib/money'
 import { clip, shortJson, shortName } from '../lib/text'
 import { ago, instant } from '../lib/time'
@@ -20,7 +19,8 @@ import { TimelineView } from '../timeline/TimelineView'
 export function RunRedirect({ id }: { id: string }) {
   const run = useLoad(() => api.run(id), id)
   useEffect(() => {
-    if (run.data) go(to.session(run.data.session_uid, id), true)
+    const step = new URLSearchParams(location.search).get('step')
+    if (run.data) go(`${to.session(run.data.session_uid, id)}${step ? `&step=${encodeURIComponent(step)}` : ''}`, true)
   }, [run.data, id])
   return <main className="page">{run.error !== null ? <Failure error={run.error} retry={run.reload} /> : <p className="muted">Looking for the run…</p>}</main>
 }
@@ -49,6 +49,16 @@ export function SessionPage({ uid, run, seq }: { uid: string; run: string | null
     if (connection === 'ended') session.reload()
   }, [connection, session.reload])
 
+  // A link to a step of a run selects it, once it has been read.
+  const [wanted, setWanted] = useState(() => new URLSearchParams(location.search).get('step'))
+  useEffect(() => {
+    if (wanted === null || !attached) return
+    const found = timeline.rows().find((each) => each.run === run && each.kind === 'call' && String(each.step) === wanted)
+    if (!found) return
+    setSelected(found.seq)
+    setWanted(null)
+  }, [wanted, attached, timeline, version, run])
+
   const row = useMemo(() => (selected === null ? null : timeline.rows().find((each) => each.seq === selected) ?? null), [selected, timeline, version])
   const shownRun = row?.run ?? run ?? timeline.top.findLast((each) => each.kind === 'run')?.run ?? null
   const data = session.data
@@ -71,7 +81,9 @@ export function SessionPage({ uid, run, seq }: { uid: string; run: string | null
           </dl>
         )}
         <button type="button" aria-pressed={withFlow} onClick={() => setWithFlow(!withFlow)} disabled={!shownRun}><Icon name="flows" /> Flow</button>
-        <button type="button" onClick={() => download(JSON.stringify(events, null, 2), `session-${name || uid}.json`, 'application/json')} disabled={!events.length}><Icon name="download" /> JSON</button>
+        {(['html', 'json'] as const).map((form) => (
+          <a key={form} className="button" href={api.exportUrl(uid, form, run)} download title={form === 'html' ? 'The timeline as one page that has everything in it' : 'All events, as they are stored'}><Icon name="download" /> {form.toUpperCase()}</a>
+        ))}
       </header>
       <div className="tabs">
         <div role="group" aria-label="View" className="segments">

@@ -92,7 +92,7 @@ export function SessionsPage() {
 function Table({ sessions }: { sessions: SessionInfo[] }) {
   return (
     <div className="table-box" tabIndex={0} role="region" aria-label="Sessions">
-      <table className="table">
+      <table className="table sessions-table">
         <thead><tr><th>Session</th><th>Flow</th><th>User</th><th>State</th><th className="num">Runs</th><th className="num">Tokens</th><th className="num">Cost</th><th>Last</th></tr></thead>
         <tbody>
           {sessions.map((each) => (

@@ -12,9 +12,10 @@ import { duration, instant } from '../lib/time'
 import { Bill } from './Bill'
 import type { Row } from './row'
 import { rowName } from './RowLine'
+import { StepFacts } from './StepFacts'
 
-type View = 'rendered' | 'compact' | 'raw'
-const VIEWS: View[] = ['rendered', 'compact', 'raw']
+type View = 'rendered' | 'facts' | 'compact' | 'raw'
+const VIEWS: View[] = ['rendered', 'facts', 'compact', 'raw']
 
 export function Detail({ row, onClose }: { row: Row; version: number; onClose(): void }) {
   const [view, setView] = useState<View>('rendered')
@@ -29,7 +30,7 @@ export function Detail({ row, onClose }: { row: Row; version: number; onClose():
       </header>
       <div className="detail-body" tabIndex={0} role="region" aria-label="Step">
         {view === 'raw' ? <pre dir="auto">{row.events.map((event) => JSON.stringify(event, null, 2)).join('\n')}</pre>
-          : view === 'compact' ? <Compact row={row} /> : <Rendered row={row} />}
+          : view === 'compact' ? <Compact row={row} /> : view === 'facts' ? <StepFacts row={row} /> : <Rendered row={row} />}
       </div>
     </aside>
   )
@@ -48,7 +49,6 @@ function Compact({ row }: { row: Row }) {
 const find = (row: Row, type: string) => row.events.findLast((event) => event.type === type)
 
 function Rendered({ row }: { row: Row }) {
-  const bill = find(row, 'context.assembled')
   const sent = find(row, 'model.called')
   const tool = find(row, 'tool.request')
   const answer = find(row, 'tool.response')
@@ -68,7 +68,7 @@ function Rendered({ row }: { row: Row }) {
       {(row.kind === 'memory' || row.kind === 'note' || row.kind === 'admin') && <Section title="What"><p><PlainText text={row.text} /></p></Section>}
       {output && <Section title={`Output${output.port && output.port !== 'out' ? ` on ${String(output.port)}` : ''}`}><Structured value={output.output} /></Section>}
       {finished && Object.entries((finished.outputs as Record<string, unknown>) ?? {}).map(([name, value]) => <Section key={name} title={`Output ${name}`}><Structured value={value} /></Section>)}
-      {bill && <Bill event={bill} />}
+      {sent && <Bill event={sent} version={find(row, 'agent.usage') ? 'ended' : 'open'} />}
       {sent && <Sent event={sent} />}
       {row.gauges.length > 0 && <Section title="Budgets after it">{row.gauges.map((gauge, i) => <GaugeLine key={i} gauge={gauge} />)}</Section>}
     </>

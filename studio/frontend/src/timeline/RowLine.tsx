@@ -41,7 +41,7 @@ export const RowLine = memo(function RowLine({ row, index, selected, lit, folded
   return (
     <div id={`row-${row.seq}`} role="row" aria-level={row.depth + 1} aria-rowindex={index + 2} aria-selected={selected} aria-expanded={row.below.length ? !folded : undefined} data-row={row.kind} data-state={row.state}
       className={`row${selected ? ' selected' : ''}${lit ? ' lit' : ''}${loud ? ' loud' : ''}`} style={{ height: loud ? STOP_HEIGHT : ROW_HEIGHT }} onClick={() => onSelect(row)}>
-      <span role="gridcell" className="row-name" style={{ paddingLeft: 8 + row.depth * 16 }}>
+      <span role="gridcell" className="row-name" style={{ '--depth': row.depth } as React.CSSProperties}>
         {row.below.length > 0 ? <span className={folded ? 'fold closed' : 'fold'} aria-hidden onClick={(e) => { e.stopPropagation(); onToggle(row.seq) }}><Icon name="down" /></span> : <span className="fold" />}
         <Icon name={STATES[row.state] ?? ICONS[row.kind] ?? 'right'} />
         <span className="row-what" dir="auto" title={rowName(row)}>{loud && row.gauge ? (row.kind === 'stop' ? `Stopped by ${row.gauge.budget}` : `${row.gauge.budget} nearly used`) : rowName(row)}</span>
