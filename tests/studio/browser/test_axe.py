@@ -52,6 +52,8 @@ def test_pages_have_no_findings(tab: Tab, live: Live, axe_source: str) -> None:
         tab.go(path)
         page.get_by_role("checkbox", name="Rehearsals").check()
         look(path)
+        if path == "/memory":
+            look_at_memory(tab, look)
     page.get_by_test_id("budget-purse").first.get_by_role("button", name="Rows").click()
     look("budget rows")
     tab.go("/sessions").page.get_by_role("region", name="Sessions").get_by_role("link").first.click()
@@ -59,10 +61,30 @@ def test_pages_have_no_findings(tab: Tab, live: Live, axe_source: str) -> None:
     page.locator('[role="row"][data-row="call"]').first.click()
     page.get_by_role("button", name="Flow", exact=True).click()
     look("session")
+    page.get_by_role("group", name="View").get_by_role("button", name="Facts").click()
+    expect(page.get_by_role("region", name="Facts then")).to_be_visible()
+    look("facts of a step")
     tab.go("/settings")
     page.get_by_role("button", name="Connect openai").click()
     look("settings")
     assert found == {}
+
+
+def look_at_memory(tab: Tab, look: Callable[[str], None]) -> None:
+    """Each view of a shelf, a fact with its former values, and what asks before it acts."""
+    page = tab.page
+    page.get_by_test_id("fact-name").get_by_role("button", name="Edit name").click()
+    page.get_by_label("New value of name").fill("Ada Lovelace")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_test_id("fact-name").get_by_role("button", name="former value").click()
+    look("former values")
+    for button in ("Move name", "Erase name"):
+        page.get_by_role("button", name=button).click()
+        look(button)
+        page.keyboard.press("Escape")
+    for view in ("As a model sees it", "Consolidate"):
+        page.get_by_role("button", name=view, exact=True).click()
+        look(view)
 
 
 def walk_flow(tab: Tab, live: Live, look: Callable[[str], None]) -> None:

@@ -91,12 +91,19 @@ def usual(tab: Tab, live: Live, shoot: Callable[[str], None]) -> None:
         if page.get_by_role("checkbox", name="Rehearsals").count():
             page.get_by_role("checkbox", name="Rehearsals").check()
         shoot(f"usual{path.replace('/', '-').rstrip('-')}")
+        if path == "/memory":
+            page.get_by_role("button", name="As a model sees it").click()
+            shoot("usual-memory-recall")
+            page.get_by_role("button", name="Consolidate", exact=True).click()
+            shoot("usual-memory-consolidate")
     page.get_by_role("button", name="Rows").first.click()
     shoot("usual-budget-rows")
     titled(tab, "/sessions")
     page.get_by_role("region", name="Sessions").get_by_role("link").first.click()
     page.locator('[role="row"][data-row="call"]').first.click()
     shoot("usual-session")
+    page.get_by_role("group", name="View").get_by_role("button", name="Facts").click()
+    shoot("usual-session-facts")
     page.get_by_role("button", name="Flow", exact=True).click()
     shoot("usual-session-flow")
 

@@ -46,6 +46,9 @@ function Whole({ bill }: { bill: BillDoc }) {
   )
 }
 
+/** Always six decimals, rounded up, so that a column of them lines up. */
+const aligned = (cost: string) => `$${(Math.ceil((nanosOf(cost) ?? 0) / 1000) / 1e6).toFixed(6)}`
+
 function Part({ part, colour }: { part: BillPart; colour: number }) {
   const head = (
     <>
@@ -53,7 +56,7 @@ function Part({ part, colour }: { part: BillPart; colour: number }) {
       <span className="bill-name">{words(part.name)}{part.messages ? <small className="muted"> {plural(part.messages, 'message')}</small> : part.items.length > 0 && <small className="muted"> {plural(part.items.length + part.more, 'item')}</small>}</span>
       {part.cached > 0.005 && <span className="tag">{Math.round(part.cached * 100)} % cached</span>}
       <span className="num">{count(part.tokens)}</span>
-      <span className={part.cost === null ? 'num bill-cost unknown' : 'num bill-cost'}>{part.cost === null ? 'unknown' : dollars(nanosOf(part.cost), 6)}</span>
+      <span className={part.cost === null ? 'num bill-cost unknown' : 'num bill-cost'}>{part.cost === null ? 'unknown' : aligned(part.cost)}</span>
     </>
   )
   if (!part.items.length) return <div className="bill-line">{head}</div>
