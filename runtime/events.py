@@ -14,8 +14,11 @@ import msgspec
 from runtime.usage import Usage
 
 
-class Base(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
-    """Fields that every event has; null where there is none. `at` is UTC; `v` the version of the shape."""
+class Base(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", gc=False):
+    """Fields that every event has; null where there is none. `at` is UTC; `v` the version of the shape.
+
+    Events hold JSON and no circles, so that the garbage collector need not look at them.
+    """
 
     at: datetime
     run_id: str | None = None
