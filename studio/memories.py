@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from runtime.errors import BadFlow, FarthingError
+from runtime.errors import FarthingError
 from runtime.facts import Shelf
 from runtime.plan import MemoryBinding, compile_flow
 from runtime.record import RunLine, SessionFilter
@@ -41,10 +41,12 @@ class Memories:
             self._kept.popitem(last=False)
         return found
 
-    async def of_flow(self, shelf: Shelf, flow_id: str) -> Bindings:
-        """Those of a flow as it was last run, that keep their facts on such a shelf."""
+    async def of_flow(self, shelf: Shelf, flow_id: str, user_id: str | None) -> Bindings:
+        """Those of a flow as this user last ran it, that keep their facts on such a shelf."""
         record = self._services().record
-        which = SessionFilter(shelf.partition, flow_id=flow_id, limit=1)
+        if user_id is None:
+            return {}
+        which = SessionFilter(shelf.partition, user_id, flow_id, limit=1)
         for session in await record.sessions(which):
             for run in list(reversed(await record.runs(session.uid)))[:LATEST_RUNS]:
                 found = {name: each for name, each in (await self.of_run(run)).items() if _fits(each, shelf)}
@@ -61,7 +63,7 @@ class Memories:
     def _compiled(self, raw: bytes) -> Bindings:
         try:
             plan = compile_flow(load_flow(raw), self._services().registry, lambda: None)
-        except (BadFlow, FarthingError):  # a node type of it may be gone
+        except FarthingError:  # a node type of it may be gone
             return {}
         return {node.id: node.memory for node in plan.nodes if node.memory is not None}
 

@@ -48,8 +48,8 @@ class RecalledOut(msgspec.Struct, frozen=True, kw_only=True):
 
 class RecallOut(msgspec.Struct, frozen=True, kw_only=True):
     """What the model would read: `stable` stays the same from question to question, `recalled` is chosen for
-    this one. `tokens` count both by our own count. `allowance`: of them at most. `known` false: no run of a
-    flow has this Memory any more, so that a Memory's defaults hold."""
+    this one. `tokens` count both by our own count. `allowance`: of them at most. `known` false: no run of
+    this user with this Memory is kept, so that a Memory's defaults hold."""
 
     stable: str
     recalled: str
@@ -69,8 +69,10 @@ async def recall(call: Call) -> RecallOut:
     if query.tokens is not None and not 0 <= query.tokens <= MOST_TOKENS:
         raise BadInput(f"`tokens` is from 0 to {MOST_TOKENS:,}.")
     shelf = await shelf_of(call, query)
-    flow_id = await _flow_of(call, shelf, query.flow)
-    bindings = await call.studio.memories.of_flow(shelf, flow_id)
+    line = await call.studio.record.session(shelf.owner) if shelf.scope == "session" else None
+    user_id = shelf.owner if line is None else line.user_id
+    flow_id = (query.flow or shelf.namespace) if line is None else line.flow_id
+    bindings = await call.studio.memories.of_flow(shelf, flow_id, user_id)
     config = next((each.config for each in bindings.values()), None) or call.studio.memories.default()
     if query.tokens is not None:
         limits = config.injection.model_copy(update={"tokens": query.tokens})
@@ -80,13 +82,6 @@ async def recall(call: Call) -> RecallOut:
     given = await memory.inject(lambda text: counter.text(model, text), query=query.q)
     tokens = sum(counter.text(model, text) for text in (given.text, given.recall) if text)
     return _out(given, tokens, config.injection.tokens, known=bool(bindings))
-
-
-async def _flow_of(call: Call, shelf: Shelf, flow: str | None) -> str:
-    """The flow whose Memory is meant: a session's is known, a user's is the namespace's by default."""
-    if shelf.scope == "session" and (line := await call.studio.record.session(shelf.owner)) is not None:
-        return line.flow_id
-    return flow or shelf.namespace
 
 
 async def _memory(call: Call, shelf: Shelf, flow_id: str, bindings: Bindings, config: Any) -> MemoryService:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import pytest
+
 from runtime.facts import FactWrite, Shelf
 from tests.studio.live import A, Live
 
@@ -117,6 +119,7 @@ def test_facts_move_after_a_preview(live: Live) -> None:
     ask(live, token, "POST", "/facts/move", {**shelf, "to": to, "keys": ["no"]}, 404)
 
 
+@pytest.mark.promise("STU-10")
 def test_recall_is_what_the_next_run_is_given(live: Live) -> None:
     """What it says that a model would be given, a run's bill says that it was given."""
     token = live.token("rae", "runner")
@@ -143,6 +146,11 @@ def test_recall_is_what_the_next_run_is_given(live: Live) -> None:
     assert ask(live, token, "GET", f"/memory/recall?{where}&q=cat&tokens=0")["items"] == []
     ask(live, token, "GET", f"/memory/recall?{where}&tokens=-1", status=400)
     bob = live.token("bob", "runner")
+    # What others ran stays theirs.
+    own = where.replace("owner=rae", "owner=bob")
+    assert (
+        ask(live, bob, "GET", f"/memory/recall?{own}&q=cat")["known"] is False
+    )  # what others ran stays theirs
     ask(live, bob, "GET", f"/memory/recall?{where}&q=cat", status=404)
 
 

@@ -40,6 +40,7 @@ def marked(told: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
     return found
 
 
+@pytest.mark.promise("STU-9")
 def test_facts_are_told_as_they_were_at_a_step(live: Live) -> None:
     token = live.token("iris", "runner")
     uid = run(live, token, "My name is Iris.", "steps")["session_uid"]
@@ -73,6 +74,7 @@ def test_event_that_is_not_there_is_not_found(live: Live, seq: str) -> None:
     ask(live, token, f"/sessions/{uid}/context?seq=1", 404)
 
 
+@pytest.mark.promise("STU-9")
 def test_bill_tells_parts_in_the_order_sent_with_money(paid: Live, fake_model: FakeModel) -> None:
     token = paid.token("ada", "runner")
     shelf = {"namespace": "talk", "scope": "user", "owner": "ada", "key": "town", "value": "Bern"}
