@@ -604,9 +604,9 @@ class Record(Protocol):
         ...
 
     async def ledger(
-        self, which: LedgerFilter, *, after: int = 0, limit: int | None = None
+        self, which: LedgerFilter, *, after: int = 0, before: int | None = None, limit: int | None = None
     ) -> list[LedgerRow]:
-        """Rows by id."""
+        """Rows by id, those after one; with `before` those before one, the newest first."""
         ...
 
     async def spend(self, which: LedgerFilter, by: Sequence[str]) -> list[SpendLine]:

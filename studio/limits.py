@@ -25,11 +25,18 @@ class Limits:
         self._services = services
         self._of_hash: dict[str, tuple[Rule, ...]] = {}
 
+    async def flow_names(self, keys: list[CounterKey], partition: Partition) -> dict[str, str]:
+        """What the flows of these counters are called, by pot: two flows may name their budgets alike."""
+        from runtime.cli.spend import name_flows
+
+        flows = {key.pot: flow for key in keys if (flow := _flow_of(key.pot))}
+        names = await name_flows(self._services().record, sorted(set(flows.values())), partition)
+        return {pot: names.get(flow, flow) for pot, flow in flows.items()}
+
     async def known(self, keys: list[CounterKey], partition: Partition) -> dict[tuple[str, str, str], Rule]:
         """The limits behind these counters and all of the user's own, by pot, metric and period."""
         rules = [budget.rule for budget in self._services().settings.budgets]
-        flows = {key.pot.rpartition("/")[0] for key in keys if not key.pot.startswith("shared:")}
-        for flow_id in sorted(flows - OTHERS):
+        for flow_id in sorted({_flow_of(key.pot) for key in keys} - {""}):
             rules += await self._of_flow(flow_id, partition)
         return {(rule.pot, rule.metric, rule.period): rule for rule in reversed(rules)}
 
@@ -51,3 +58,9 @@ class Limits:
         except BadFlow:  # a node type of it may be gone
             return ()
         return tuple(rule for node in plan.reasoners for rule in node.rules)
+
+
+def _flow_of(pot: str) -> str:
+    """The id of the flow whose budget this is, empty where it is of none."""
+    flow_id = pot.rpartition("/")[0]
+    return "" if pot.startswith("shared:") or flow_id in OTHERS else flow_id

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -146,8 +146,13 @@ async def flow_names(
     if "flow" not in groups:
         return {}
     at = groups.index("flow")
+    return await name_flows(record, {flow for line in lines if (flow := line.group[at])}, partition)
+
+
+async def name_flows(record: Record, ids: Collection[str], partition: Partition) -> dict[str, str]:
+    """What people call these flows, by id; a name that several have is told apart by the id."""
     names: dict[str, str] = {}
-    for flow_id in {line.group[at] for line in lines} - {None}:
+    for flow_id in ids:
         for session in await record.sessions(SessionFilter(partition, flow_id=flow_id, limit=1)):
             names[session.flow_id] = session.flow_name
     twice = [name for name in names.values() if list(names.values()).count(name) > 1]

@@ -46,11 +46,12 @@ class CounterKeyIn(msgspec.Struct, frozen=True):
 
 class BudgetOut(msgspec.Struct, frozen=True, kw_only=True):
     """A counter as it stands. Amounts are tokens or decimal strings of dollars. `limit` null: no limit is
-    known any more. `unknown` counts calls without a known cost: `used` is at least. `current`: its period
-    is the present one."""
+    known any more. `flow`: what the flow whose budget it is is called, null where it is of none. `unknown`
+    counts calls without a known cost: `used` is at least. `current`: its period is the present one."""
 
     key: CounterKeyIn
     name: str
+    flow: str | None
     used: int | str
     held: int | str
     unknown: int
@@ -100,15 +101,18 @@ async def budgets(call: Call) -> BudgetsOut:
         if rule.period not in OF_ONE and (key := counter_key(rule, subject, now)) not in found
     ]
     found |= dict(zip(fresh, await call.studio.record.counters(fresh), strict=True))
+    flows = await call.studio.limits.flow_names(list(found), partition)
     shown = [
-        budget_out(key, counter, rules.get((key.pot, key.metric, key.period)), now)
+        budget_out(key, counter, rules.get((key.pot, key.metric, key.period)), now, flows.get(key.pot))
         for key, counter in found.items()
     ]
     shown.sort(key=lambda budget: not budget.current)
     return BudgetsOut(shown[:MOST_BUDGETS], max(0, len(shown) - MOST_BUDGETS))
 
 
-def budget_out(key: CounterKey, counter: Counter, rule: Rule | None, now: datetime) -> BudgetOut:
+def budget_out(
+    key: CounterKey, counter: Counter, rule: Rule | None, now: datetime, flow: str | None
+) -> BudgetOut:
     """A counter as the API writes it."""
     current = key.start == start_text(key.period, now.date())
     limit = counter.limit if rule is None else limit_of(rule, counter)
@@ -116,6 +120,7 @@ def budget_out(key: CounterKey, counter: Counter, rule: Rule | None, now: dateti
     return BudgetOut(
         key=CounterKeyIn(key.pot, key.metric, key.period, key.owner, key.start),
         name=key.pot.rpartition("/")[2] if rule is None else rule.name,
+        flow=flow,
         used=amount_out(key.metric, counter.used) or 0,
         held=amount_out(key.metric, counter.held) or 0,
         unknown=counter.unknown if key.metric == "spend" else 0,
@@ -170,7 +175,8 @@ async def raise_limit(call: Call) -> BudgetOut:
     )
     await record.change_limit(change, [event])
     (after,) = await record.counters([key])
-    return budget_out(key, after, rule, now)
+    flows = await call.studio.limits.flow_names([key], partition)
+    return budget_out(key, after, rule, now, flows.get(key.pot))
 
 
 async def _require_known(call: Call, key: CounterKey, rule: Rule | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -15,6 +15,8 @@ from studio.api.route import Call, Endpoint
 from studio.api.shapes import UsageOut, amount_out, cost_out, partition_of, usage_out
 
 MOST_ROWS = 1_000
+LAST_ID = 2**62
+"""Beyond every id of a row."""
 
 
 class RowOut(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +58,8 @@ class RowOut(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LedgerOut(msgspec.Struct, frozen=True):
-    """Rows by id. `next` is the `after` of the next page, null at the end."""
+    """Rows by id. `next` is the `after` of the next page, or its `before` where the newest come first; null
+    at the end."""
 
     rows: list[RowOut]
     next: int | None
@@ -83,7 +86,8 @@ class SpendOut(msgspec.Struct, frozen=True):
 
 
 class LedgerQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which rows; all that are given must match. since <= at < until."""
+    """Which rows; all that are given must match. since <= at < until. `order` newest goes back from `before`,
+    so that rows which come meanwhile change no page."""
 
     user: str | None = None
     flow: str | None = None
@@ -95,6 +99,8 @@ class LedgerQuery(msgspec.Struct, frozen=True, kw_only=True):
     since: datetime | None = None
     until: datetime | None = None
     after: int = 0
+    order: Literal["oldest", "newest"] = "oldest"
+    before: int | None = None
     limit: int = 200
     rehearsal: bool = False
 
@@ -134,10 +140,14 @@ def _which(call: Call) -> LedgerFilter:
 async def ledger(call: Call) -> LedgerOut:
     """List rows of the ledger."""
     query: LedgerQuery = call.query
-    if query.limit < 1 or not 0 <= query.after < 2**62:
-        raise BadInput("`limit` is at least 1 and `after` the id of a row.")
+    newest = query.order == "newest"
+    if query.limit < 1 or not 0 <= query.after < LAST_ID or not 0 <= (query.before or 0) < LAST_ID:
+        raise BadInput("`limit` is at least 1, and `after` and `before` are ids of rows.")
+    if query.before is not None and not newest:
+        raise BadInput("`before` goes with `order=newest`.", remedy="Page through the oldest by `after`.")
     limit = min(query.limit, MOST_ROWS)
-    rows = await call.studio.record.ledger(_which(call), after=query.after, limit=limit)
+    before = (LAST_ID if query.before is None else query.before) if newest else None
+    rows = await call.studio.record.ledger(_which(call), after=query.after, before=before, limit=limit)
     return LedgerOut([row_out(row) for row in rows], rows[-1].id if len(rows) == limit else None)
 
 

@@ -102,7 +102,12 @@ def test_budget_stops_is_raised_and_lets_run_again(paid: Live, fake_model: FakeM
     budgets = ask(paid, token, "GET", "/budgets")["budgets"]
     daily = next(b for b in budgets if b["key"]["pot"] == "talk/daily")
     assert (daily["used"], daily["limit"], daily["current"], daily["raised"]) == ("0.5", "0.5", True, False)
-    assert daily["name"] == "daily" and daily["resets_at"] and daily["threshold_pct"] == 80
+    assert (
+        daily["name"] == "daily"
+        and daily["flow"] == "talk"
+        and daily["resets_at"]
+        and daily["threshold_pct"] == 80
+    )
     raising = {"key": daily["key"], "amount": "2.50", "reason": "end of month"}
     ask(paid, token, "POST", "/budgets/raise", raising, 403)
     raised = ask(paid, chief, "POST", "/budgets/raise", raising)
@@ -162,6 +167,15 @@ def test_ledger_pages(live: Live) -> None:
         seen += page["rows"]
         after = page["next"]
     assert seen == whole["rows"]
+    back = ask(live, token, "GET", "/ledger?rehearsal=1&order=newest&limit=2")
+    run(live, token)  # what comes meanwhile changes no page
+    seen = [*back["rows"]]
+    while back["next"] is not None:
+        back = ask(live, token, "GET", f"/ledger?rehearsal=1&order=newest&limit=2&before={back['next']}")
+        seen += back["rows"]
+    assert seen == whole["rows"][::-1]
+    ask(live, token, "GET", "/ledger?before=3", status=400)
+    ask(live, token, "GET", "/ledger?order=newest&before=-1", status=400)
     ask(live, token, "GET", "/ledger?limit=0", status=400)
     ask(live, token, "GET", "/spend?by=colour", status=400)
 

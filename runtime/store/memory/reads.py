@@ -62,8 +62,12 @@ def _concerns(state: State, key: CounterKey, user_id: str) -> bool:
     return key.owner == user_id
 
 
-def ledger(state: State, which: LedgerFilter, after: int, limit: int | None) -> list[LedgerRow]:
+def ledger(
+    state: State, which: LedgerFilter, after: int, before: int | None, limit: int | None
+) -> list[LedgerRow]:
     rows = [row for row in state.ledger[after:] if _matches(row, which)]
+    if before is not None:
+        rows = [row for row in reversed(rows) if row.id < before]
     return rows if limit is None else rows[:limit]
 
 
@@ -84,7 +88,7 @@ def _matches(row: LedgerRow, which: LedgerFilter) -> bool:
 def spend(state: State, which: LedgerFilter, by: Sequence[str]) -> list[SpendLine]:
     fields = [field_of(name) for name in by]
     sums: dict[tuple[str | None, ...], SpendLine] = {}
-    for row in ledger(state, which, 0, None):
+    for row in ledger(state, which, 0, None, None):
         if row.kind not in ("settle", "correct"):
             continue
         group = tuple(day_of(row.reserved_at or row.at) if f == "day" else getattr(row, f) for f in fields)

@@ -210,9 +210,9 @@ class MemoryRecord(TurnReads, MemoryGoverning):
         return self._rows.model_past(partition, model)
 
     async def ledger(
-        self, which: LedgerFilter, *, after: int = 0, limit: int | None = None
+        self, which: LedgerFilter, *, after: int = 0, before: int | None = None, limit: int | None = None
     ) -> list[LedgerRow]:
-        return reads.ledger(self._state, which, after, limit)
+        return reads.ledger(self._state, which, after, before, limit)
 
     async def spend(self, which: LedgerFilter, by: Sequence[str]) -> list[SpendLine]:
         return reads.spend(self._state, which, by)

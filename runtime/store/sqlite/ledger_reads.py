@@ -19,14 +19,15 @@ _EQUAL = ("partition", "user_id", "flow_id", "session_uid", "run_id", "model", "
 
 
 def rows(
-    connection: sqlite3.Connection, which: LedgerFilter, after: int, limit: int | None
+    connection: sqlite3.Connection, which: LedgerFilter, after: int, before: int | None, limit: int | None
 ) -> list[LedgerRow]:
-    """Rows by id that match every field that is set."""
+    """Rows by id that match every field that is set; with `before` the newest first."""
     clauses: list[str] = ["id > ?"]
     values: list[Any] = [after]
     wanted: list[tuple[str, Any]] = [(f"{name} = ?", getattr(which, name)) for name in _EQUAL]
     wanted.append(("EXISTS (SELECT 1 FROM json_each(ledger.pots) WHERE value = ?)", which.pot))
     wanted.append(("at >= ?", None if which.since is None else micros(which.since)))
+    wanted.append(("id < ?", before))
     wanted.append(("at < ?", None if which.until is None else micros(which.until)))
     for clause, value in wanted:
         if value is not None:
@@ -35,7 +36,8 @@ def rows(
     if which.kinds:
         clauses.append(f"kind IN ({', '.join('?' * len(which.kinds))})")
         values.extend(which.kinds)
-    sql = f"SELECT {_COLUMNS} FROM ledger WHERE {' AND '.join(clauses)} ORDER BY id LIMIT ?"
+    order = "id" if before is None else "id DESC"
+    sql = f"SELECT {_COLUMNS} FROM ledger WHERE {' AND '.join(clauses)} ORDER BY {order} LIMIT ?"
     found = connection.execute(sql, (*values, -1 if limit is None else limit)).fetchall()
     return [_row(row) for row in found]
 

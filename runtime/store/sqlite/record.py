@@ -149,9 +149,9 @@ class SqliteRecord(SqliteTurns, SqliteGoverning):
         return cast(ModelPast, self._look(reads.model_past, partition, model))
 
     async def ledger(
-        self, which: LedgerFilter, *, after: int = 0, limit: int | None = None
+        self, which: LedgerFilter, *, after: int = 0, before: int | None = None, limit: int | None = None
     ) -> list[LedgerRow]:
-        return cast("list[LedgerRow]", await self._study(ledger_reads.rows, which, after, limit))
+        return cast("list[LedgerRow]", await self._study(ledger_reads.rows, which, after, before, limit))
 
     async def spend(self, which: LedgerFilter, by: Sequence[str]) -> list[SpendLine]:
         from runtime.store.sqlite.reports import spend

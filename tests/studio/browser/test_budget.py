@@ -73,3 +73,31 @@ def test_budget_of_a_run_is_raised_in_the_flow(tab: Tab, live: Live) -> None:
     card.get_by_role("button", name="Raise and run again").click()
     expect(tab.log.locator(".turn").last.locator(".bubble").last).to_have_text("Fine.")
     expect(tab.top.locator(".saved-state")).to_have_text("unsaved changes")
+
+
+def test_budgets_page_tells_two_of_one_name_apart_and_shows_a_raise_at_once(tab: Tab, live: Live) -> None:
+    for name in ("north", "south"):
+        tab.flow(put(live, talk(name), {"helper": [{"text": "Done.", "cost": "0.12"}]}))
+        tab.run("Go")
+        expect(tab.log.locator(".turn-foot")).to_contain_text("$0.12")
+    page = tab.go("/budgets").page
+    page.get_by_role("checkbox", name="Rehearsals").check()
+    north = page.get_by_test_id("budget-purse").filter(has_text="in north")
+    expect(page.get_by_test_id("budget-purse").filter(has_text="in south")).to_have_count(1)
+    north.get_by_role("button", name="Rows").click()
+    rows = north.get_by_role("region", name="Ledger rows").locator("tbody tr")
+    expect(rows).to_have_count(2)
+    expect(rows.first).to_contain_text("settled")
+    chart = north.locator("svg.burn")
+    for words in ("dollars", "limit $0.50", "warns at 80 %", "resets", "$0.20", "12:00"):
+        expect(chart).to_contain_text(words)
+    north.get_by_role("button", name="Raise").click()
+    north.get_by_label("New limit").fill("0.75")
+    north.get_by_label("Reason").fill("busy week")
+    north.locator("form").get_by_role("button", name="Raise").click()
+    expect(north).to_contain_text("$0.12 of $0.75 today")
+    expect(rows).to_have_count(3)
+    expect(rows.first).to_contain_text("busy week")
+    expect(chart).to_contain_text("limit $0.75")
+    expect(chart.locator(".burn-mark.raise")).to_have_count(1)
+    tab.shot("budget-rows")

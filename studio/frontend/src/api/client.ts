@@ -156,7 +156,7 @@ export const api = {
 
   budgets: (filter: { user?: string; rehearsal?: boolean }) => get<{ budgets: BudgetInfo[] }>(`/budgets${query(filter)}`),
   raise: (key: BudgetKey, amount: string, for_good: boolean, reason: string, rehearsal: boolean) =>
-    post<unknown>('/budgets/raise', { key, amount, for_good, reason, rehearsal }),
+    post<BudgetInfo>('/budgets/raise', { key, amount, for_good, reason, rehearsal }),
   ledger: (filter: Record<string, string | number | boolean | undefined>) =>
     get<{ rows: LedgerRow[]; next: number | null }>(`/ledger${query(filter)}`),
   spend: (filter: Record<string, string | number | boolean | undefined>) =>

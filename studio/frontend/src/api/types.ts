@@ -384,6 +384,8 @@ export interface BudgetKey {
 export interface BudgetInfo {
   key: BudgetKey
   name: string | null
+  /** The name of the flow whose budget it is; null where it is of none. */
+  flow: string | null
   used: number | string
   held: number | string
   unknown: number

@@ -1,5 +1,5 @@
 // What was used and what is left: every counter, what spent it, and its rows; then spend by flow, model, user, day.
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { api } from '../api/client'
 import type { BudgetInfo } from '../api/types'
 import { Failure } from '../app/Failure'
@@ -18,7 +18,15 @@ export function BudgetsPage() {
   const [user, setUser] = useState('')
   const [past, setPast] = useState(false)
   const loaded = useLoad(() => api.budgets({ user: user || undefined, rehearsal: rehearsals || undefined }), `${user}|${rehearsals}`)
-  const all = loaded.data?.budgets ?? []
+  // What a raise answered is shown at once, until all are read again.
+  const [raised, setRaised] = useState<Record<string, BudgetInfo>>({})
+  useEffect(() => setRaised({}), [loaded.data])
+  const changed = (after: BudgetInfo) => {
+    setRaised((now) => ({ ...now, [JSON.stringify(after.key)]: after }))
+    loaded.reload()
+    void useCatalog.getState().refreshMe()
+  }
+  const all = (loaded.data?.budgets ?? []).map((each) => raised[JSON.stringify(each.key)] ?? each)
   const shown = all.filter((each) => past || each.current)
   return (
     <main className="page wide">
@@ -37,7 +45,7 @@ export function BudgetsPage() {
           <Link href="/" className="button primary">Open a flow</Link>
         </div>
       )}
-      <ul className="budget-cards">{shown.map((budget: BudgetInfo) => <BudgetCard key={JSON.stringify(budget.key)} budget={budget} rehearsal={rehearsals} onChanged={loaded.reload} />)}</ul>
+      <ul className="budget-cards">{shown.map((budget: BudgetInfo) => <BudgetCard key={JSON.stringify(budget.key)} budget={budget} rehearsal={rehearsals} onChanged={changed} />)}</ul>
       <Spend user={user} rehearsal={rehearsals} />
     </main>
   )

@@ -1,40 +1,105 @@
-// Usage over the period, as a stepped line, with the threshold and the limit.
+// Usage over the period: amounts to the left, UTC below, the threshold and the limit as lines, raises and resets as marks.
+import { useLayoutEffect, useRef, useState } from 'react'
 import { amountText } from '../lib/money'
+import { type Mark, amountTicks, timeTicks } from './axes'
 import type { Point } from './rows'
 
 interface Props {
   points: readonly Point[]
+  marks: readonly Mark[]
   metric: string
   limit: number | null
   threshold: number | null
   start: string
+  /** Where the period ends, and the budget counts from nothing again. */
   end: string | null
+  /** What was used before the first point. */
+  before: number
 }
 
-const WIDTH = 640
-const HEIGHT = 120
+const HEIGHT = 210
+const LEFT = 76
+const RIGHT = 14
+const TOP = 24
+const BOTTOM = 26
+/** A label takes so much room; narrower charts have fewer. */
+const LABEL = 90
 
-export function Burn({ points, metric, limit, threshold, start, end }: Props) {
-  if (!points.length) return null
-  const from = start ? Date.parse(start) : points[0]!.at
-  const to = end ? Math.min(Date.parse(end), Math.max(Date.now(), points.at(-1)!.at)) : points.at(-1)!.at
-  const top = Math.max(limit ?? 0, points.at(-1)!.total, 1) * 1.08
-  const x = (at: number) => (Math.max(0, Math.min(1, (at - from) / Math.max(1, to - from))) * WIDTH).toFixed(1)
-  const y = (amount: number) => (HEIGHT - (amount / top) * HEIGHT).toFixed(1)
-  let path = `M0 ${HEIGHT}`
-  let last = 0
+function useWidth() {
+  const box = useRef<HTMLDivElement>(null)
+  const [width, setWidth] = useState(640)
+  useLayoutEffect(() => {
+    const element = box.current
+    if (!element) return
+    const watch = new ResizeObserver(() => setWidth(Math.max(280, element.clientWidth)))
+    watch.observe(element)
+    return () => watch.disconnect()
+  }, [])
+  return [box, width] as const
+}
+
+type Scale = (value: number) => number
+
+export function Burn(props: Props) {
+  const { points, marks, metric, limit, threshold, start, end, before } = props
+  const [box, width] = useWidth()
+  const now = Date.now()
+  const from = start ? Date.parse(start) : Math.min(points[0]?.at ?? now, marks[0]?.at ?? now)
+  const to = end ? Date.parse(end) : Math.max(points.at(-1)?.at ?? now, marks.at(-1)?.at ?? 0, from + 60_000)
+  const last = points.at(-1)?.total ?? before
+  const top = Math.max(limit ?? 0, before, ...points.map((point) => point.total), 1) * 1.12
+  const x: Scale = (at) => LEFT + Math.max(0, Math.min(1, (at - from) / Math.max(1, to - from))) * (width - LEFT - RIGHT)
+  const y: Scale = (amount) => HEIGHT - BOTTOM - (amount / top) * (HEIGHT - TOP - BOTTOM)
+  const until = Math.min(to, Math.max(now, points.at(-1)?.at ?? from))
+  const path = stepped(points, before, from, until, x, y)
+  const said = marks.length ? `; ${marks.map((mark) => mark.text).join(', ')}` : ''
+  return (
+    <div className="burn-box" ref={box}>
+      <svg className="burn" width={width} height={HEIGHT} role="img" aria-label={`Used ${amountText(metric, last)}${limit === null ? '' : ` of ${amountText(metric, limit)}`} in ${points.length} rows${said}`}>
+        <Axes metric={metric} top={top} from={from} to={to} width={width} x={x} y={y} />
+        <path className="burn-area" d={`${path}L${x(until)} ${y(0)}L${x(from)} ${y(0)}Z`} />
+        <path className="burn-line" d={path} />
+        {limit !== null && threshold ? <Rule at={y((limit * threshold) / 100)} width={width} kind="threshold" text={`warns at ${threshold} %`} /> : null}
+        {limit !== null && <Rule at={y(limit)} width={width} kind="limit" text={`limit ${amountText(metric, limit)}`} />}
+        {marks.map((mark) => (
+          <g key={`${mark.kind}${mark.at}`} className={`burn-mark ${mark.kind}`}>
+            <title>{`${mark.text}, ${new Date(mark.at).toISOString().slice(0, 16).replace('T', ' ')} UTC`}</title>
+            <line x1={x(mark.at)} x2={x(mark.at)} y1={TOP} y2={HEIGHT - BOTTOM} /><path d={`M${x(mark.at) - 5} ${TOP - 6}h10l-5 8z`} />
+          </g>
+        ))}
+        {end && (
+          <g className="burn-mark end"><line x1={x(to)} x2={x(to)} y1={TOP} y2={HEIGHT - BOTTOM} />
+            <text x={x(to)} y={14} textAnchor="end">{to > now ? 'resets' : 'ended'} {end.slice(5, 16).replace('T', ' ')} UTC</text></g>
+        )}
+      </svg>
+    </div>
+  )
+}
+
+function Axes({ metric, top, from, to, width, x, y }: { metric: string; top: number; from: number; to: number; width: number; x: Scale; y: Scale }) {
+  return (
+    <>
+      <text x={LEFT - 8} y={14} textAnchor="end">{metric === 'spend' ? 'dollars' : 'tokens'}</text>
+      {amountTicks(top).map((amount) => (
+        <g key={amount} className="burn-tick"><line x1={LEFT} x2={width - RIGHT} y1={y(amount)} y2={y(amount)} /><text x={LEFT - 8} y={y(amount) + 4} textAnchor="end">{amountText(metric, amount, true)}</text></g>
+      ))}
+      {timeTicks(from, to, Math.max(2, Math.floor((width - LEFT) / LABEL))).map((tick) => (
+        <g key={tick.at} className="burn-tick time"><line x1={x(tick.at)} x2={x(tick.at)} y1={HEIGHT - BOTTOM} y2={HEIGHT - BOTTOM + 5} /><text x={x(tick.at)} y={HEIGHT - 7} textAnchor={x(tick.at) > width - 40 ? 'end' : 'middle'}>{tick.text}</text></g>
+      ))}
+    </>
+  )
+}
+
+function Rule({ at, width, kind, text }: { at: number; width: number; kind: string; text: string }) {
+  return <g className={`burn-rule ${kind}`}><line x1={LEFT} x2={width - RIGHT} y1={at} y2={at} /><text x={LEFT + 6} y={kind === 'limit' ? at - 4 : at + 13}>{text}</text></g>
+}
+
+function stepped(points: readonly Point[], before: number, from: number, until: number, x: Scale, y: Scale): string {
+  let path = `M${x(from)} ${y(before)}`
+  let last = before
   for (const point of points) {
-    path += `L${x(point.at)} ${y(last)}L${x(point.at)} ${y(point.total)}`
+    path += `L${x(point.at).toFixed(1)} ${y(last).toFixed(1)}L${x(point.at).toFixed(1)} ${y(point.total).toFixed(1)}`
     last = point.total
   }
-  path += `L${WIDTH} ${y(last)}`
-  return (
-    <svg className="burn" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img"
-      aria-label={`Used ${amountText(metric, last)}${limit === null ? '' : ` of ${amountText(metric, limit)}`} in ${points.length} rows`}>
-      <path className="burn-area" d={`${path}L${WIDTH} ${HEIGHT}Z`} />
-      <path className="burn-line" d={path} />
-      {limit !== null && threshold ? <line className="burn-threshold" x1="0" x2={WIDTH} y1={y((limit * threshold) / 100)} y2={y((limit * threshold) / 100)} /> : null}
-      {limit !== null && <line className="burn-limit" x1="0" x2={WIDTH} y1={y(limit)} y2={y(limit)} />}
-    </svg>
-  )
+  return `${path}L${x(until).toFixed(1)} ${y(last).toFixed(1)}`
 }

@@ -21,11 +21,52 @@ export interface Point {
   total: number
 }
 
-/** The running total over time, oldest first. */
-export function burn(rows: readonly LedgerRow[], metric: string): Point[] {
-  const sorted = rows.filter(isUse).map((row) => ({ at: Date.parse(row.at), amount: amountOfRow(row, metric) })).sort((a, b) => a.at - b.at)
-  let total = 0
-  return sorted.map(({ at, amount }) => ({ at, total: (total += amount) }))
+/** The running total over time, oldest first, begun at what was used before the first of these rows. A reset counts
+ * from nothing again. */
+export function burn(rows: readonly LedgerRow[], metric: string, before = 0): Point[] {
+  const sorted = rows.filter((row) => isUse(row) || row.kind === 'reset').map((row) => ({ row, at: Date.parse(row.at) })).sort((a, b) => a.at - b.at || a.row.id - b.row.id)
+  let total = before
+  return sorted.map(({ row, at }) => ({ at, total: (total = row.kind === 'reset' ? 0 : total + amountOfRow(row, metric)) }))
+}
+
+/** What the counter had used before the rows that are shown: nothing, where they are all of them. */
+export function usedBefore(rows: readonly LedgerRow[], budget: BudgetInfo, all: boolean): number {
+  if (all || rows.some((row) => row.kind === 'reset')) return 0
+  const shown = rows.reduce((sum, row) => sum + amountOfRow(row, budget.key.metric), 0)
+  return Math.max(0, (amountOf(budget.key.metric, budget.used) ?? 0) - shown)
+}
+
+const DAY = 86_400_000
+
+/** Where a period ends that began at `start`, as an ISO time; null where it has no end of its own. */
+export function periodEnd(period: string, start: string): string | null {
+  const from = new Date(start)
+  if (!start || Number.isNaN(from.getTime())) return null
+  if (period === 'daily') return new Date(from.getTime() + DAY).toISOString()
+  if (period === 'weekly') return new Date(from.getTime() + 7 * DAY).toISOString()
+  if (period === 'monthly') return new Date(Date.UTC(from.getUTCFullYear(), from.getUTCMonth() + 1, 1)).toISOString()
+  return null
+}
+
+/** Which rows of the ledger this counter counted. */
+export function rowsOf({ key }: BudgetInfo): Record<string, string | undefined> {
+  const whose = key.period === 'run' ? { run: key.owner } : key.period === 'session' ? { session: key.owner } : isEveryone(key.owner) ? {} : { user: key.owner }
+  return { pot: key.pot, since: key.start || undefined, until: periodEnd(key.period, key.start) ?? undefined, ...whose }
+}
+
+export const isEveryone = (owner: string) => owner === '' || owner === '*'
+
+/** Pages put together: newest first, each row once, however they overlap. */
+export function merged(a: readonly LedgerRow[], b: readonly LedgerRow[]): LedgerRow[] {
+  return [...new Map([...a, ...b].map((row) => [row.id, row])).values()].sort((x, y) => y.id - x.id)
+}
+
+/** Whose budget it is, in words that tell two of one name apart. */
+export function placeOf({ key, flow }: Pick<BudgetInfo, 'key' | 'flow'>): string {
+  if (flow) return `in ${flow}`
+  if (key.pot.startsWith('shared:')) return 'shared by flows'
+  if (key.pot.startsWith('settings/')) return 'from the settings'
+  return key.pot.startsWith('limit/') ? 'given for one run' : key.pot
 }
 
 export interface Share {

@@ -124,6 +124,10 @@ async def test_ledger_rows_by_filter(scene: Scene) -> None:
     assert settled.reserved_at == rows[0].at
     assert (rows[0].kind, rows[0].status, rows[0].amount, rows[0].estimated) == ("hold", "open", 10, True)
     assert await scene.record.ledger(LedgerFilter(), after=2, limit=1) == rows[2:3]
+    assert await scene.record.ledger(LedgerFilter(), before=10**15) == rows[::-1]
+    assert await scene.record.ledger(LedgerFilter(), before=4, limit=2) == [rows[2], rows[1]]
+    assert await scene.record.ledger(LedgerFilter(model="m"), before=3, after=1) == [rows[1]]
+    assert await scene.record.ledger(LedgerFilter(), before=1) == []
     assert await scene.record.ledger(LedgerFilter(model="n")) == rows[2:]
     assert await scene.record.ledger(LedgerFilter(pot="flow/day")) == rows[:2]
     assert await scene.record.ledger(LedgerFilter(since=scene.at)) == rows[2:]
