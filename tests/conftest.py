@@ -20,7 +20,9 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
-OURS = re.compile(r"^FARTHING_|_API_KEY$|_BASE_URL$|^NO_COLOR$|^FORCE_COLOR$|^XDG_(CONFIG|DATA|STATE)_HOME$")
+OURS = re.compile(
+    r"^FARTHING_|_API_KEY$|_BASE_URL$|^NO_COLOR$|^FORCE_COLOR$|^COLUMNS$|^XDG_(CONFIG|DATA|STATE)_HOME$"
+)
 """Environment variables that would let the machine a test runs on show through."""
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import keyring
 import pytest
+from keyring.core import load_keyring
 
 from runtime.settings import load_settings
 from tests.fake_model.fixture import fake_model
@@ -21,9 +23,13 @@ KEY = "sk-test-0123456789abcdef"
 
 
 @pytest.fixture(autouse=True)
-def no_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test may touch the keyring of who runs it."""
+def no_keyring(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No test may touch the keyring of who runs it, nor one that another test has set or defined."""
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
+    before = keyring.get_keyring()
+    keyring.set_keyring(load_keyring("keyring.backends.null.Keyring"))
+    yield
+    keyring.set_keyring(before)
 
 
 # -- key

@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import FunctionType, ModuleType
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.memory.finding.config import FindingConfig
@@ -199,6 +199,7 @@ def test_recall_never_exceeds_the_budget_and_shows_nothing_twice(seed: int, budg
     assert len(set(ids(recalled))) == len(recalled.hits)
 
 
+@settings(max_examples=30)  # each takes forty steps
 @given(st.integers(0, 2**32))
 def test_index_kept_in_step_answers_like_one_built_anew(seed: int) -> None:
     chance = random.Random(seed)
