@@ -20,7 +20,8 @@ def test_fact_is_written_by_a_run_edited_and_forgotten(tab: Tab, live: Live) -> 
     expect(tab.log.locator(".bubble").last).to_have_text("Noted.")
     page = tab.go("/memory").page
     expect(page.get_by_role("heading", name="Memory", level=1)).to_be_visible()
-    page.get_by_role("checkbox", name="Rehearsals").check()
+    expect(page.get_by_text("1 fact of rehearsals is hidden.")).to_be_visible()
+    page.get_by_role("button", name="Show rehearsals").click()
     shelf = page.get_by_role("navigation", name="Shelves").get_by_role("button", name="facts")
     shelf.click()
     fact = page.get_by_test_id("fact-name")

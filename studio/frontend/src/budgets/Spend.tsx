@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { api } from '../api/client'
 import type { SpendLine } from '../api/types'
 import { Failure } from '../app/Failure'
+import { HiddenRehearsals } from '../app/HiddenRehearsals'
 import { useLoad } from '../app/useLoad'
 import { count, fixedDollars, nanosOf } from '../lib/money'
 import { words } from '../lib/text'
@@ -25,6 +26,7 @@ export function Spend({ user, rehearsal }: { user: string; rehearsal: boolean })
       </header>
       {loaded.error !== null && <Failure error={loaded.error} retry={loaded.reload} />}
       {loaded.data && !lines.length && <p className="muted">Nothing was spent{rehearsal ? '' : ' on real models'} yet.</p>}
+      {loaded.data && !lines.length && !rehearsal && <HiddenRehearsals what={['call', 'calls']} load={() => api.spend({ by: 'flow', rehearsal: true }).then((all) => all.totals.calls)} />}
       {lines.length > 0 && (
         <div className="table-box" tabIndex={0} role="region" aria-label="Spend table">
           <table className="table">

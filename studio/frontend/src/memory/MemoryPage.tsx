@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { api } from '../api/client'
 import type { Fact, ShelfInfo, ShelfKey } from '../api/types'
 import { Failure } from '../app/Failure'
+import { HiddenRehearsals } from '../app/HiddenRehearsals'
 import { Icon } from '../app/icons'
 import { Link } from '../app/Link'
 import { useLater, useLoad } from '../app/useLoad'
@@ -60,7 +61,7 @@ export function MemoryPage() {
         {loaded.error !== null && <Failure error={loaded.error} retry={loaded.reload} />}
         {loaded.data && !shelves.length && (
           <div className="empty-state">{find || user ? <><h2>No shelf matches</h2><button type="button" onClick={() => { setFind(''); setUser('') }}>Show all</button></>
-            : <><h2>Nothing is remembered yet</h2><p>Attach a Memory to an agent, run the flow, and tell it something that will still be true next week.</p><Link href="/" className="button primary">Open a flow</Link></>}</div>
+            : <><h2>Nothing is remembered yet</h2>{!rehearsals && <HiddenRehearsals what={['fact', 'facts']} load={() => api.facts({ limit: 0, rehearsal: true }).then((all) => all.left_out ?? 0)} />}<p>Attach a Memory to an agent, run the flow, and tell it something that will still be true next week.</p><Link href="/" className="button primary">Open a flow</Link></>}</div>
         )}
         {/* The last fact of a shelf takes the shelf with it, so that what was forgotten is shown beside any. */}
         {lately.length > 0 && <Forgotten facts={lately} rehearsal={rehearsals} onBack={(fact) => { setLately(without(fact)); loaded.reload() }} />}
