@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -54,13 +54,41 @@ class WriteGate(Config):
     """Seconds until such a statement ends; a day by default."""
 
 
+Heading = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\r\n\u2028\u2029]+$")]
+Section = Literal["known_facts", "passages", "insights", "summaries", "tools", "state"]
+
+
+class Headings(Config):
+    """Headings of your own in the styles plain and markdown, each one line."""
+
+    known_facts: Heading | None = None
+    """Instead of `Known Facts`."""
+    passages: Heading | None = None
+    """Instead of `Relevant Context`."""
+    insights: Heading | None = None
+    """Instead of `Recent Insights`."""
+    summaries: Heading | None = None
+    """Instead of `Conversation Summaries`."""
+    tools: Heading | None = None
+    """Instead of `Recommended Tools`."""
+    state: Heading | None = None
+    """Instead of `Active Plan`."""
+
+
 class MaxItems(Config):
-    """Most items of each section."""
+    """Most items of each section. What is absent is not limited, or, where sections are laid out, limited to
+    25 facts, 10 passages, 25 insights, 10 summaries and 5 tools."""
 
     known_facts: int | None = Field(default=None, ge=0, le=100_000)
-    """So many facts are sent at most, those that fit the newest message best. Absent: as many as fit."""
+    """So many facts are sent at most, those that fit the newest message best."""
     passages: int | None = Field(default=None, ge=0, le=100_000)
-    """So many past exchanges are sent at most. Absent: as many as are recalled and fit."""
+    """So many past exchanges are sent at most."""
+    insights: int | None = Field(default=None, ge=0, le=100_000)
+    """So many derived facts are sent at most."""
+    summaries: int | None = Field(default=None, ge=0, le=100_000)
+    """So many summaries are sent at most, the newest, where sections are laid out."""
+    tools: int | None = Field(default=None, ge=0, le=1000)
+    """So many tools are pointed out at most, where sections are laid out."""
 
 
 class Compaction(Config):
@@ -161,20 +189,37 @@ class Supporting(Config):
 
     ratio: float = Field(default=0.30, ge=0, le=1)
     """Share of what instructions, tools and the answer's room leave of the window; 0 sends no memory."""
+    section_priority: tuple[Section, ...] | None = Field(default=None, json_schema_extra={"x-ordered": True})
+    """Lays memory out in these sections, the most important first: each is added while it fits, the first
+    that does not is cut, and what is not named is not sent. Absent: without sections; facts and past
+    exchanges compete by how well they fit the newest message."""
+    style: Literal["plain", "markdown", "json", "xml"] | None = None
+    """How the sections are written. Absent: `plain` where they are laid out. Given alone, it lays them out in
+    the order known_facts, passages, insights, summaries, tools, state."""
+    headings: Headings = Headings()
+    """Headings of your own. Given alone, they lay the sections out too."""
     max_items: MaxItems = MaxItems()
     """Most items of each section."""
 
 
 class Priming(Config):
-    """What of the user's earlier sessions comes along into a new one; the first to give way when the window
-    is full. Scope `user` only."""
+    """What comes along into a session whatever is asked: turns and summaries of the user's earlier sessions,
+    and of the facts, where they do not all fit, those that are surest and newest. Scope `user` only."""
 
     enabled: bool = False
     """Whether anything does."""
     token_budget: int = Field(default=4000, ge=0, le=10_000_000)
-    """Tokens of it at most; the newest turns come first."""
+    """Tokens of it at most: facts first, then summaries, then turns, the newest of them first."""
+    top_entities: int = Field(default=20, ge=0, le=10_000)
+    """So many subjects at most, each with all facts about it."""
+    max_insights: int = Field(default=10, ge=0, le=10_000)
+    """So many derived facts at most."""
+    max_summaries: int = Field(default=5, ge=0, le=1000)
+    """So many summaries of earlier sessions at most, the newest; they come from `compaction`."""
+    max_known_facts: int = Field(default=20, ge=0, le=10_000)
+    """So many facts that are about no named subject at most."""
     previous_sessions: int = Field(default=1, ge=0, le=100)
-    """How many earlier sessions, the latest ones."""
+    """Turns of so many earlier sessions, the latest ones; the first to give way when the window is full."""
     previous_session_turns: int = Field(default=3, ge=0, le=1000)
     """How many last turns of each."""
 
@@ -212,7 +257,7 @@ class MemoryConfig(Config):
 
 
 def check(config: MemoryConfig, view: FlowView) -> list[Problem]:
-    return [*_of_scope(config, view), *_of_weights(config, view)]
+    return [*_of_scope(config, view), *_of_weights(config, view), *_of_sections(config, view)]
 
 
 def _of_weights(config: MemoryConfig, view: FlowView) -> list[Problem]:
@@ -229,6 +274,16 @@ def _of_weights(config: MemoryConfig, view: FlowView) -> list[Problem]:
     text = f"the promotion weights of the Memory {view.node_id!r} add up to {sum(weights):g}"
     remedy = "Choose the four `promotion_weight_*` so that they make 1."
     return [Problem("memory.weights", text, remedy, view.node_id, "config.lifecycle")]
+
+
+def _of_sections(config: MemoryConfig, view: FlowView) -> list[Problem]:
+    order = config.supporting.section_priority or ()
+    twice = sorted({name for name in order if order.count(name) > 1})
+    if not twice:
+        return []
+    text = f"the Memory {view.node_id!r} names the section {twice[0]!r} twice"
+    where = "config.supporting.section_priority"
+    return [Problem("memory.section_twice", text, "Name each section once.", view.node_id, where)]
 
 
 def _of_scope(config: MemoryConfig, view: FlowView) -> list[Problem]:

@@ -57,6 +57,12 @@ def section_text(section: Section, contents: Contents, most: int | None, style: 
     return "\n".join(_WRITERS[section](contents, most, style == "markdown", quote))
 
 
+def titled(text: str, heading: str) -> str:
+    """A section's text under another heading than its own."""
+    before, mark, rest = text.partition("## ")
+    return f"{before}{mark}{heading}{rest[len(rest.partition(chr(10))[0]) :]}" if mark else text
+
+
 def _known_facts(contents: Contents, most: int | None, markdown: bool, quote: Quote) -> list[str]:
     facts = contents.known_facts[:most]
     if not facts:

@@ -27,12 +27,14 @@ def inject(
     count: Estimator,
     supporting: int | None = None,
     session: str | None = None,
+    pinned: Sequence[str] = (),
     fence: Fence | None = None,
 ) -> Injected:
     """Blocks whole; facts that all fit, whole and by key; else facts and episodes by rank, while they fit.
 
     `facts` and `episodes` come best first. `supporting` is the supporting budget in tokens: 0 admits
-    nothing, None sets no further limit. Episodes of `session` are left out. Deterministic.
+    nothing, None sets no further limit. Episodes of `session` are left out. `pinned` are references of facts
+    that go whole where not all do, the first as far as they fit; rendered accounting only. Deterministic.
     """
     others = of_other_sessions(episodes, session, rules.episode_limit)
     facts = facts if rules.fact_limit is None else facts[: max(0, rules.fact_limit)]
@@ -45,7 +47,7 @@ def inject(
         )
     else:
         packer = _Packer(rules, limits, count, fence or Fence(), now)
-        chosen = packer.inject(blocks, sound_facts, sound_episodes)
+        chosen = packer.inject(blocks, sound_facts, sound_episodes, pinned)
     return replace(chosen, entries=(*chosen.entries, *bad_facts, *bad_episodes))
 
 
@@ -93,7 +95,11 @@ class _Packer:
         self.room = limits
 
     def inject(
-        self, blocks: Sequence[Block], facts: Sequence[Candidate], episodes: Sequence[Candidate]
+        self,
+        blocks: Sequence[Block],
+        facts: Sequence[Candidate],
+        episodes: Sequence[Candidate],
+        pinned: Sequence[str] = (),
     ) -> Injected:
         self.blocks = self.fence.blocks(blocks)
         size = measure(self.blocks, self.count) if self.blocks else NOTHING
@@ -107,8 +113,23 @@ class _Packer:
             entries = [self._full(entry) for entry in self._rank(facts, ())]
             recall, more = self._packed(self._rank((), episodes), whole)
             return self._result(size, whole or None, recall, entries + more)
-        recall, entries = self._packed(self._rank(facts, episodes), "")
-        return self._result(size, None, recall, entries)
+        first, text = self._pinned(facts, pinned)
+        others = [item for item in facts if item not in first]
+        entries = [self._full(entry) for entry in self._rank(first, ())]
+        recall, more = self._packed(self._rank(others, episodes), text)
+        refs = frozenset(item.ref for item in first)
+        return replace(self._result(size, text or None, recall, entries + more), pinned=refs)
+
+    def _pinned(self, facts: Sequence[Candidate], pinned: Sequence[str]) -> tuple[list[Candidate], str]:
+        """The first of the pinned facts that go whole together, and their text; empty where none does."""
+        by_ref = {item.ref: item for item in facts}
+        first = [by_ref[ref] for ref in pinned if ref in by_ref]
+        while first:
+            text = self._whole(first)
+            if text:
+                return first, text
+            first = first[:-1]
+        return [], ""
 
     def _rank(self, facts: Sequence[Candidate], episodes: Sequence[Candidate]) -> tuple[Ranked, ...]:
         rules = self.rules

@@ -103,9 +103,10 @@ class Entry(msgspec.Struct, frozen=True):
 class Injected(msgspec.Struct, frozen=True):
     """What is sent, and the report. Each part is the content of a message of its own, None where empty.
 
-    `facts` is there only where all facts fit; otherwise they are among `recall`. `blocks_size` and
-    `memory_size` are the sizes of the blocks and of facts and recall together; in item accounting the items
-    alone count, a truncated one not. `allowance`: tokens for facts and recall, None without a limit.
+    `facts` is there only where all facts fit, or for the `pinned` ones; otherwise they are among `recall`.
+    `blocks_size` and `memory_size` are the sizes of the blocks and of facts and recall together; in item
+    accounting the items alone count, a truncated one not. `allowance`: tokens for facts and recall, None
+    without a limit.
     """
 
     blocks: str | None
@@ -116,6 +117,7 @@ class Injected(msgspec.Struct, frozen=True):
     memory_size: Size
     allowance: int | None
     warnings: tuple[str, ...] = ()
+    pinned: frozenset[str] = frozenset()
 
     @property
     def shown(self) -> tuple[Entry, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from runtime.memory.contents import Contents, Section, section_text
+from runtime.memory.contents import Contents, Section, section_text, titled
 from runtime.memory.estimate import Estimator
 from runtime.memory.fence import Fence, escape
 from runtime.memory.section_rules import Layout, SectionReport, Supporting
@@ -52,7 +52,9 @@ class _Placer:
 
     def write(self, name: Section, contents: Contents) -> str:
         quote = self._quoted if self.rendered else str
-        return section_text(name, contents, self.layout.most(name), self.layout.style, quote)
+        text = section_text(name, contents, self.layout.most(name), self.layout.style, quote)
+        heading = self.layout.headings.get(name)
+        return titled(text, quote(heading)) if heading else text
 
     def _quoted(self, text: str) -> str:
         return escape(text).replace("\n", "\n" + self.fence.indent)

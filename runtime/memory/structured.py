@@ -17,7 +17,9 @@ Fields = dict[str, str]
 _JSON_ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
-class _Entry(NamedTuple):
+class Entry(NamedTuple):
+    """An item and its section."""
+
     section: Section
     fields: Fields
 
@@ -27,7 +29,7 @@ def place_structured(
 ) -> Supporting:
     """As `sections.place`, in the styles `json` and `xml`: the first item that does not fit ends the text."""
     entries = [
-        _Entry(name, item) for name in layout.order for item in items_of(name, contents, layout.most(name))
+        Entry(name, item) for name in layout.order for item in items_of(name, contents, layout.most(name))
     ]
     write = as_json if layout.style == "json" else as_xml
 
@@ -68,19 +70,19 @@ def _tool(tool: Recommended) -> Fields:
     return {"text": tool.reason, "tool": tool.name, **parameters}
 
 
-def _grouped(entries: Sequence[_Entry]) -> dict[Section, list[Fields]]:
+def _grouped(entries: Sequence[Entry]) -> dict[Section, list[Fields]]:
     groups: dict[Section, list[Fields]] = {}
     for section, fields in entries:
         groups.setdefault(section, []).append({name: clean(value) for name, value in fields.items()})
     return groups
 
 
-def as_json(entries: Sequence[_Entry]) -> str:
+def as_json(entries: Sequence[Entry]) -> str:
     """An object of lists by section, on one line, in which nothing looks like a tag."""
     return json.dumps(_grouped(entries), ensure_ascii=False).translate(_JSON_ESCAPES)
 
 
-def as_xml(entries: Sequence[_Entry]) -> str:
+def as_xml(entries: Sequence[Entry]) -> str:
     """An element for each section with an element for each item; what is known about it in elements too."""
     return "\n".join(
         f"<{section}>{''.join(map(_xml_item, items))}</{section}>"
@@ -98,7 +100,7 @@ def _xml_item(fields: Fields) -> str:
 
 
 def _report(
-    entries: Sequence[_Entry], shown: int, layout: Layout, count: Estimator
+    entries: Sequence[Entry], shown: int, layout: Layout, count: Estimator
 ) -> tuple[SectionReport, ...]:
     reports = []
     for name in layout.order:

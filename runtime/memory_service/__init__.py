@@ -3,7 +3,7 @@
 from runtime.memory_service.gate import Refusal
 from runtime.memory_service.internal import InternalFacts
 from runtime.memory_service.service import MemoryService
-from runtime.memory_service.shared import NOTHING, ForContext, Where
+from runtime.memory_service.shared import NOTHING, Beside, ForContext, Where
 from runtime.memory_service.tool_specs import FORGET, READ, WRITE
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "NOTHING",
     "READ",
     "WRITE",
+    "Beside",
     "ForContext",
     "InternalFacts",
     "MemoryService",

@@ -19,12 +19,14 @@ from runtime.memory_service.showing import candidate, fact_text, item, ref_of, r
 
 class Wish(NamedTuple):
     """What a context asks of memory. `query` is the newest user message, `supporting` the supporting budget
-    in tokens, None where no window is known; `count` gives the tokens of a text."""
+    in tokens, None where no window is known; `count` gives the tokens of a text; `first` are keys of facts
+    that come before others, best first."""
 
     query: str
     supporting: int | None
     now: datetime
     count: Estimator
+    first: tuple[str, ...] = ()
 
 
 class Given(NamedTuple):
@@ -38,15 +40,15 @@ async def give(
     config: Any, facts: Sequence[Fact], episodes: Sequence[Candidate], index: FactIndex, wish: Wish
 ) -> Given:
     """Facts that all fit go whole and stay where they are; else they compete, by how well they fit."""
-    most = config.supporting.max_items.known_facts
-    cut = most is not None and most < len(facts)
-    episodes = episodes[: config.supporting.max_items.passages]
-    chosen = _choose(config, facts[:most], episodes, wish)
-    beyond: Sequence[Fact] = ()
+    most = config.supporting.max_items
+    kept, beyond = capped(facts, most.known_facts, most.insights)
+    cut = bool(beyond)
+    episodes = episodes[: most.passages]
+    chosen = _choose(config, kept, episodes, wish)
     if len(facts) > 1 and (cut or chosen.facts is None):
-        ranked = await index.rank(facts, wish.query, wish.now, wish.count)
-        chosen = _choose(config, ranked[:most], episodes, wish)
-        beyond = ranked[most:] if cut else ()
+        ranked = before_others(await index.rank(facts, wish.query, wish.now, wish.count), wish.first)
+        kept, beyond = capped(ranked, most.known_facts, most.insights)
+        chosen = _choose(config, kept, episodes, wish)
     sources: dict[str, str] = {ref_of(fact): fact.origin for fact in facts}
     sources |= {each.ref: f"{each.origin} {each.source}".strip() for each in episodes}
     parts = sections(chosen, config.blocks, sources, wish.count, by_query=cut)
@@ -65,6 +67,28 @@ async def give(
     return Given(context, frozenset(entry.ref for entry in chosen.shown))
 
 
+def capped(
+    facts: Sequence[Fact], most: int | None, most_derived: int | None
+) -> tuple[list[Fact], list[Fact]]:
+    """The first facts, at most `most` and of the derived ones at most `most_derived`; and the others."""
+    kept: list[Fact] = []
+    beyond: list[Fact] = []
+    derived = 0
+    for fact in facts:
+        is_derived = fact.origin == "derived"
+        full = most is not None and len(kept) >= most
+        full = full or (is_derived and most_derived is not None and derived >= most_derived)
+        (beyond if full else kept).append(fact)
+        derived += is_derived and not full
+    return kept, beyond
+
+
+def before_others(facts: Sequence[Fact], first: Sequence[str]) -> list[Fact]:
+    """The facts with these keys in their order, then the others in theirs."""
+    place = {key: number for number, key in enumerate(first)}
+    return sorted(facts, key=lambda fact: place.get(fact.key, len(place)))
+
+
 def _choose(config: Any, facts: Sequence[Fact], episodes: Sequence[Candidate], wish: Wish) -> Injected:
     return inject(
         [Block(block.name, block.content, block.order) for block in config.blocks],
@@ -74,6 +98,7 @@ def _choose(config: Any, facts: Sequence[Fact], episodes: Sequence[Candidate], w
         rules=rules_of(config.injection),
         count=wish.count,
         supporting=wish.supporting,
+        pinned=[f"fact/{key}" for key in wish.first],
     )
 
 

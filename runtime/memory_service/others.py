@@ -60,9 +60,14 @@ class OtherSessions(msgspec.Struct, frozen=True):
             kept = [each for each in kept if fresh.keeps(each.exchange, each.likeness)]
         return [each.exchange.candidate(each.score) for each in kept[:most]]
 
-    async def prior(self, shelf: Shelf, priming: Any, count: CountMessages) -> list[TurnLine]:
-        """The last turns of the last earlier sessions with this agent, oldest first, within the token budget
-        of the Memory's `priming` settings; none that tells what was forgotten."""
+    async def tainted_sessions(self) -> frozenset[str]:
+        """The uids of sessions in which something came of a tool's output."""
+        turns = await self.record.user_turns(self.session_uid, [self.node_id])
+        return frozenset(line.session_uid for line in turns.lines if line.tainted)
+
+    async def prior(self, shelf: Shelf, priming: Any, count: CountMessages, tokens: int) -> list[TurnLine]:
+        """The last turns of the last earlier sessions with this agent, oldest first, by `priming` and within
+        `tokens`; none that tells what was forgotten."""
         lines = await self.record.earlier_turns(
             self.session_uid,
             self.node_id,
@@ -73,7 +78,7 @@ class OtherSessions(msgspec.Struct, frozen=True):
             return []
         hidden = hidden_by(await self.record.fact_versions(shelf))
         kept: list[TurnLine] = []
-        left = priming.token_budget
+        left = tokens
         for line in reversed(lines):
             left -= count(line.messages)
             if left < 0:

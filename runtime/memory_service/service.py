@@ -17,7 +17,7 @@ from runtime.memory_service.gate import Refusal, Refused, Statement, normal, ref
 from runtime.memory_service.indexes import Indexes
 from runtime.memory_service.injecting import Wish, give
 from runtime.memory_service.others import CountMessages, OtherSessions
-from runtime.memory_service.shared import NOTHING, ForContext, Where
+from runtime.memory_service.shared import NOTHING, Beside, ForContext, Where
 from runtime.memory_service.showing import ref_of
 from runtime.memory_service.tool_specs import spec_of
 from runtime.memory_service.usage_facts import UsageFacts
@@ -27,6 +27,7 @@ from runtime.record import Access, TurnLine
 
 if TYPE_CHECKING:
     from runtime.memory_service.ageing import Freshness
+    from runtime.memory_service.priming import Primed
 
 
 class MemoryService:
@@ -55,6 +56,7 @@ class MemoryService:
         self.uses = Uses(config.lifecycle)
         self._accesses: dict[str, Access] | None = None
         self._fresh: Freshness | None = None
+        self._primed: Primed | None = None
         self._indexes = indexes or Indexes()
 
     async def current(self, keys: Sequence[str] | None = None) -> list[Fact]:
@@ -65,21 +67,45 @@ class MemoryService:
 
     # -- for a context
 
-    async def inject(self, count: Estimator, *, query: str = "", supporting: int | None = None) -> ForContext:
+    async def inject(
+        self,
+        count: Estimator,
+        *,
+        query: str = "",
+        supporting: int | None = None,
+        beside: Beside | None = None,
+    ) -> ForContext:
         """What this step's context is given. `count` gives the tokens of a text; `query` is the newest user
-        message; `supporting` is the supporting budget in tokens, None where no window is known."""
+        message; `supporting` is the supporting budget in tokens, None where no window is known; `beside` what
+        else there is for the sections."""
         facts = [fact for fact in await self.current() if not fact.internal and fact.kind in MODEL_KINDS]
         wish = Wish(query, supporting, self.journal.clock.now(), count)
         episodes = await self._episodes(wish)
-        if not facts and not episodes and not self.config.blocks:
+        sections = self._sections
+        if not facts and not episodes and not self.config.blocks and not sections:
             return self._with_faded(NOTHING, count)
-        given = await give(self.config, facts, episodes, self._indexes.facts(self.shelf), wish)
+        index = self._indexes.facts(self.shelf)
+        primed = await self.primed(count)
+        wish = wish._replace(first=() if primed is None else primed.facts)
+        if sections:
+            from runtime.memory_service.laying_out import lay_out
+
+            given = await lay_out(self.config, facts, episodes, index, wish, beside or Beside())
+        else:
+            given = await give(self.config, facts, episodes, index, wish)
         tainted = {ref_of(fact) for fact in facts if fact.tainted}
         tainted |= {episode.ref for episode in episodes if episode.origin == "tainted"}
         self.tainted = self.tainted or bool(tainted & given.shown)
         self.uses.facts(fact for fact in facts if ref_of(fact) in given.shown)
         self.uses.exchanges(episode for episode in episodes if episode.ref in given.shown)
         return self._with_faded(given.context, count)
+
+    @property
+    def _sections(self) -> bool:
+        """Whether memory is laid out in sections."""
+        chosen = self.config.supporting
+        wanted = (chosen.section_priority, chosen.style, *(text for _, text in chosen.headings))
+        return any(each is not None for each in wanted)
 
     async def _episodes(self, wish: Wish) -> list[Candidate]:
         if self.others is None:
@@ -111,13 +137,31 @@ class MemoryService:
         ]
         return context._replace(left_out=(*context.left_out, *out))
 
-    async def prior(self, count: CountMessages) -> list[TurnLine]:
+    async def prior(self, count: Estimator, count_messages: CountMessages) -> list[TurnLine]:
         """Turns of the user's earlier sessions that come along into this one."""
-        if self.others is None or not self.config.priming.enabled:
+        primed = await self.primed(count)
+        if self.others is None or primed is None:
             return []
-        lines = await self.others.prior(self.shelf, self.config.priming, count)
+        lines = await self.others.prior(self.shelf, self.config.priming, count_messages, primed.left)
         self.tainted = self.tainted or any(line.tainted for line in lines)
         return lines
+
+    async def primed(self, count: Estimator) -> Primed | None:
+        """What comes along whatever is asked, the same for the whole run; None where nothing is to."""
+        if self.others is None or not self.config.priming.enabled:
+            return None
+        if self._primed is None:
+            from runtime.memory_service.exchanges import hidden_by
+            from runtime.memory_service.priming import prime, rules_of, summaries_of
+
+            facts, now = await self.current(), self.journal.clock.now()
+            hidden = hidden_by(await self.journal.record.fact_versions(self.shelf))
+            earlier = summaries_of(facts, self.others.node_id, self.others.session_uid, hidden)
+            least = self.config.injection.min_confidence
+            self._primed = prime(facts, earlier, rules_of(self.config.priming), now, least, count)
+            tainted = await self.others.tainted_sessions() if self._primed.sessions else frozenset()
+            self.tainted = self.tainted or bool(tainted & frozenset(self._primed.sessions))
+        return self._primed
 
     # -- writing
 

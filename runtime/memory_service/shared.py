@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from runtime.events import ContextItem, ContextSection
+from runtime.messages import ToolSpec
 
 
 class Where(NamedTuple):
@@ -20,7 +22,7 @@ class ForContext(NamedTuple):
 
     `text` is the part that stays the same while nothing changes: pinned blocks and facts that all fit;
     `sections` are its parts. `recall` is what was chosen for the question; it is sent right before the newest
-    user message, and `recalled` are its parts.
+    user message, and `recalled` are its parts. `laid_out`: summaries and plan are in it.
     """
 
     text: str = ""
@@ -29,6 +31,16 @@ class ForContext(NamedTuple):
     recalled: tuple[ContextSection, ...] = ()
     left_out: tuple[ContextItem, ...] = ()
     warnings: tuple[str, ...] = ()
+    laid_out: bool = False
+
+
+class Beside(NamedTuple):
+    """What else can stand in the sections of memory: summaries of what came before, oldest first, the plan
+    as it is shown, and the tools that the model is offered."""
+
+    summaries: tuple[str, ...] = ()
+    state: str = ""
+    tools: Sequence[ToolSpec] = ()
 
 
 NOTHING = ForContext()

@@ -80,8 +80,10 @@ def sections(
     passages = tuple(item(entry, sources) for entry in chosen.shown if entry.kind == "episode")
     packed = 0 if chosen.recall is None else count(chosen.recall)
     if chosen.facts is not None:
-        (recalled if by_query else stable).extend(_of_facts(facts, count(chosen.facts)))
-    elif facts:
+        whole = [each for each in facts if not chosen.pinned or each.ref in chosen.pinned]
+        (recalled if by_query else stable).extend(_of_facts(whole, count(chosen.facts)))
+        facts = [each for each in facts if each not in whole]
+    if facts:
         own = min(packed, sum(each.tokens for each in facts)) if passages else packed
         recalled += _of_facts(facts, own)
         packed -= own

@@ -26,12 +26,14 @@ class Past(msgspec.Struct, frozen=True):
     """What was said before, as it is sent.
 
     `messages` are sent as they are, the first of them at place `first` of what was taken up; `summary` stands
-    for what came before them; `recalled` is sent right before the newest user message. `prior` are turns of
-    earlier sessions, sent before the messages. The items are their lines on the bill.
+    for what came before them, `summaries` are its parts, oldest first; `recalled` is sent right before the
+    newest user message. `prior` are turns of earlier sessions, sent before the messages. The items are their
+    lines on the bill.
     """
 
     messages: tuple[Message, ...] = ()
     summary: str = ""
+    summaries: tuple[str, ...] = ()
     recalled: str = ""
     recalled_items: tuple[ContextItem, ...] = ()
     prior: tuple[Message, ...] = ()
@@ -46,7 +48,14 @@ async def take_up(thinking: Thinking, history: list[Message]) -> Past:
         return Past()
     past = await _by_policy(thinking, history)
     memory = thinking.desk.memory
-    lines = [] if memory is None else await memory.prior(thinking.count_all)
+    if memory is None or not memory.config.priming.enabled:
+        return past
+    lines = await memory.prior(thinking.count, thinking.count_all)
+    primed = await memory.primed(thinking.count)
+    if primed is not None and primed.summaries:
+        summary = "\n\n".join(part for part in (primed.text, past.summary) if part)
+        summaries = (*primed.summaries, *past.summaries)
+        past = msgspec.structs.replace(past, summary=summary, summaries=summaries)
     if not lines:
         return past
     items = [
@@ -70,7 +79,7 @@ async def _by_policy(thinking: Thinking, history: list[Message]) -> Past:
     later = history[kept.upto :]
     keep = context.keep if context.mode == "buffer" else len(later)
     messages = _messages(Buffer(keep).window(later).messages)
-    return Past(messages, kept.text, first=kept.upto)
+    return Past(messages, kept.text, kept.parts, first=kept.upto)
 
 
 async def _compacted(thinking: Thinking) -> Compacted:
@@ -118,7 +127,8 @@ async def _summarised(thinking: Thinking, context: Any, history: list[Message]) 
             upto += covered
             await keeper.write(key, msgspec.to_builtins(kept), "summary")
     summary = policy.prefix + kept.text if kept.text else ""
-    return Past(_messages(Buffer(len(history)).window(history[upto:]).messages), summary)
+    parts = (kept.text,) if kept.text else ()
+    return Past(_messages(Buffer(len(history)).window(history[upto:]).messages), summary, parts)
 
 
 async def _ask_summary(thinking: Thinking, context: Any, system: str, user: str) -> str | None:

@@ -12,7 +12,7 @@ from runtime.errors import BoundReached, ModelFailure
 from runtime.events import AgentError, AgentRequest, AgentWarning, ContextAssembled, Event
 from runtime.memory.layout import window_budget
 from runtime.memory.monitor import Reading
-from runtime.memory_service import NOTHING, ForContext, Where
+from runtime.memory_service import NOTHING, Beside, ForContext, Where
 from runtime.messages import Message, Purpose, Request, ToolCall, ToolSpec
 from runtime.reasoning.bounds import too_large, within
 from runtime.reasoning.context import MAX_LEFT_OUT, Bill, Counts, Parts, bill_of, tool_tokens
@@ -114,7 +114,10 @@ class Thinking:
         instructions = "\n\n".join(part for part in (self.config.instructions.strip(), call.extra) if part)
         memory = await self._memory(instructions, call.tools)
         turn = (*self.turn, *call.after)
-        parts = Parts(instructions, call.tools, memory, self._state, self._past or Past(), turn)
+        past, state = self._past or Past(), self._state
+        if memory.laid_out:
+            past, state = msgspec.structs.replace(past, summary=""), ""
+        parts = Parts(instructions, call.tools, memory, state, past, turn)
         parts = self._assembled(call, parts)
         messages = parts.messages(self._asks(parts))
         request = self._request(call, messages)
@@ -181,7 +184,10 @@ class Thinking:
                     ratio=memory.config.supporting.ratio,
                 ).supporting
             query = self.turn[0].content or ""
-            self._injected = await memory.inject(self.count, query=query, supporting=supporting)
+            beside = Beside(self._past.summaries if self._past else (), self._state, tools)
+            self._injected = await memory.inject(
+                self.count, query=query, supporting=supporting, beside=beside
+            )
             for warning in self._injected.warnings:
                 self._warn("memory.no_room", warning, "Raise `injection.tokens`.")
         return self._injected

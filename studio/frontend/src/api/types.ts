@@ -41,6 +41,8 @@ export interface Schema {
   $ref?: string
   $defs?: Record<string, Schema>
   'x-unit'?: string
+  /** Choices in the order in which they were made. */
+  'x-ordered'?: boolean
 }
 
 export interface NodeType {

@@ -96,13 +96,17 @@ export function EnumField(props: InputProps) {
 
 export function SetField(props: InputProps) {
   const chosen = Array.isArray(props.value) ? (props.value as unknown[]) : []
+  const ordered = props.shape.schema['x-ordered'] === true
+  const turned = (option: unknown, on: boolean) => {
+    if (ordered) return on ? [...chosen, option] : chosen.filter((each) => each !== option)
+    return props.shape.options.filter((each) => (each === option ? on : chosen.includes(each)))
+  }
   return (
     <div className="checks" aria-describedby={props.describedBy}>
       {props.shape.options.map((option, i) => (
         <label key={i}>
-          <input type="checkbox" checked={chosen.includes(option)}
-            onChange={(e) => props.onChange(props.shape.options.filter((each) => (each === option ? e.target.checked : chosen.includes(each))))} />
-          {words(String(option))}
+          <input type="checkbox" checked={chosen.includes(option)} onChange={(e) => props.onChange(turned(option, e.target.checked))} />
+          {words(String(option))}{ordered && chosen.includes(option) ? ` · ${chosen.indexOf(option) + 1}` : ''}
         </label>
       ))}
     </div>

@@ -1,0 +1,104 @@
+"""What comes along into a session whatever is asked: facts that stand out, summaries of earlier sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from runtime.facts import MODEL_KINDS, Fact
+from runtime.memory.candidates import unsound
+from runtime.memory.estimate import Estimator
+from runtime.memory.payload import Payload, Piece
+from runtime.memory.priming import Priming, primed
+from runtime.memory_service.compacted import PREFIX, compacted
+from runtime.memory_service.exchanges import Hidden
+from runtime.memory_service.showing import candidate, fact_text
+
+HEADER = "Summaries of earlier sessions, oldest first:"
+
+
+class Primed(NamedTuple):
+    """`facts`: keys of facts, best first; `summaries`: texts, oldest first, and the `sessions` that they are
+    of; `left`: tokens left for turns."""
+
+    facts: tuple[str, ...] = ()
+    summaries: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    left: int = 0
+
+    @property
+    def text(self) -> str:
+        """The summaries as they are sent; empty where there are none."""
+        return "\n".join([HEADER, *(f"- {each}" for each in self.summaries)]) if self.summaries else ""
+
+
+class Earlier(NamedTuple):
+    """The summary of an earlier session."""
+
+    session_uid: str
+    text: str
+    at: datetime
+
+
+def rules_of(config: Any) -> Priming:
+    """The Memory's `priming` settings for the arithmetic."""
+    return Priming(**{name: getattr(config, name) for name in type(config).model_fields})
+
+
+def summaries_of(facts: Sequence[Fact], node_id: str, session_uid: str, hidden: Hidden) -> list[Earlier]:
+    """What compaction kept of other sessions with this agent, newest first; none that tells what was
+    forgotten."""
+    found = []
+    for fact in facts:
+        node, _, session = fact.key.removeprefix(PREFIX).rpartition("/")
+        if not fact.key.startswith(PREFIX) or node != node_id or session == session_uid:
+            continue
+        text = " ".join(compacted(fact.value).parts)
+        if text and not any(value in text.casefold() for value in hidden.texts):
+            found.append(Earlier(session, text, fact.recorded_at))
+    return sorted(found, key=lambda each: (each.at, each.session_uid), reverse=True)
+
+
+def prime(
+    facts: Sequence[Fact],
+    earlier: Sequence[Earlier],
+    rules: Priming,
+    now: datetime,
+    min_confidence: float,
+    count: Estimator,
+) -> Primed:
+    """What comes along of the facts and summaries, within the numbers and tokens of `rules`.
+
+    It does not depend on what is asked: surer facts come before less sure ones, newer before older; of the
+    subjects those first about which most is known.
+    """
+    sound = [
+        fact for fact in facts
+        if not fact.internal and fact.kind in MODEL_KINDS
+        and unsound(candidate(fact), now, min_confidence) is None
+    ]  # fmt: skip
+    best = sorted(sound, key=lambda fact: (-fact.confidence, -fact.recorded_at.timestamp(), fact.key))
+    subjects: dict[str, list[Fact]] = {}
+    for fact in best:
+        if fact.subject is not None:
+            subjects.setdefault(fact.subject, []).append(fact)
+    named = sorted(subjects, key=lambda name: (-len(subjects[name]), name))
+    alone = [fact for fact in best if fact.subject is None]
+    found = Payload(
+        entities=tuple(_piece(name, subjects[name], count) for name in named),
+        facts=tuple(_piece(f.key, [f], count) for f in alone if f.origin != "derived"),
+        insights=tuple(_piece(f.key, [f], count) for f in alone if f.origin == "derived"),
+        summaries=tuple(Piece(each.session_uid, count(each.text)) for each in earlier),
+    )
+    kept = primed(found, rules)
+    of_subjects = [fact.key for piece in kept.entities for fact in subjects[piece.ref]]
+    keys = [piece.ref for piece in kept.facts] + of_subjects + [piece.ref for piece in kept.insights]
+    texts = {each.session_uid: each.text for each in earlier}
+    sessions = tuple(piece.ref for piece in kept.summaries[::-1])
+    summaries = tuple(texts[session] for session in sessions)
+    return Primed(tuple(keys), summaries, sessions, rules.token_budget - kept.tokens)
+
+
+def _piece(ref: str, facts: Sequence[Fact], count: Estimator) -> Piece:
+    return Piece(ref, sum(count(fact_text(fact)) for fact in facts))
