@@ -55,7 +55,7 @@ def test_reload_in_mid_run_loses_and_doubles_nothing(tab: Tab, live: Live) -> No
 def test_two_tabs_agree(person: Callable[..., Person], live: Live) -> None:
     someone = person(live)
     first, second = someone.tab(), someone.tab()
-    path = slow(live, "twice")
+    path = slow(live, "twice", 8)  # a busy machine opens the second tab late
     first.flow(path)
     first.run("Go")
     expect(first.log.locator(".bubble.live")).to_contain_text("word2")
