@@ -26,7 +26,7 @@ from runtime.memory_service.shared import Beside
 from runtime.messages import ToolSpec
 from runtime.testing import Bench, Ran, run_flow
 from tests.flows import agent_flow, calls, says
-from tests.runtime.memory_service.test_assembly import left_out, parts, with_window
+from tests.runtime.memory_service.test_assembly import COUNTER, left_out, parts, with_window
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
 SHELF = Shelf("rehearsal", "f", "user", "local")
@@ -225,3 +225,25 @@ def test_whatever_the_settings_no_limit_is_passed(
     assert {fact.key for fact in known} == {ref[5:] for ref in [*shown, *left] if ref.startswith("fact/")}
     order = supporting.section_priority if supporting.section_priority is not None else SECTIONS
     assert {section.name for section in sections} <= {*order, "tool hints"}
+
+
+@pytest.mark.promise("MEM-13")
+@pytest.mark.parametrize("style", ["plain", "json"])
+async def test_sections_and_history_stay_within_the_window(tmp_path: Path, style: str) -> None:
+    agent = {"context": {"mode": "full"}, "max_output_tokens": 50}
+    flow = agent_flow(agent=agent, memory={**memory(style=style), "priming": {"enabled": True}})
+    async with Bench(settings=with_window(tmp_path, 800)) as bench:
+        for n in range(12):
+            wish = FactWrite(key=f"k{n}", value=f"brake {n} " + "word " * 12, origin="user")
+            shelf = SHELF._replace(partition="real")
+            await bench.record.write_fact(shelf, wish, bench.clock.now(), lambda _written: [], run_id=None)
+        for turn in range(16):
+            session = "a" if turn < 5 else "b"
+            script = [says("and so on " * 5)]
+            ran = await bench.run(flow, f"turn {turn} brake " + "word " * 20, script=script, session=session)
+            assert ran.outcome.state == "completed"
+            (request,) = ran.requests
+            assert COUNTER.count("m", request) <= 750
+            names = {part.name for part in ran.of("context.assembled")[0].sections}
+            assert "known_facts" in names
+    assert {"prior", "history"} & {ref.partition("/")[0] for ref in left_out(ran)}, "what was said gave way"
