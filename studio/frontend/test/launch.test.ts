@@ -105,4 +105,17 @@ describe('Run', () => {
     await pressed
     expect(started).not.toHaveBeenCalled()
   })
+
+  test('asks for a required field of the form before it is sent, and not where it has a default', async () => {
+    const schema = { type: 'object', required: ['question', 'tone'], properties: { question: { type: 'string' }, tone: { type: 'string', default: 'kind' } } }
+    vi.spyOn(api, 'validate').mockResolvedValue({ ...FINE, input: { schema, title: '' } } as Validation)
+    vi.useFakeTimers()
+    await launch()
+    expect(started).not.toHaveBeenCalled()
+    expect(useUi.getState().toast?.text).toBe('Fill in question first.')
+    useLaunch.getState().set({ fields: { question: 'Why?' } })
+    await launch()
+    vi.useRealTimers()
+    expect(started).toHaveBeenCalledTimes(1)
+  })
 })

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 from playwright.sync_api import expect
 
-from tests.studio.browser.conftest import put, talk
+from tests.studio.browser.conftest import Person, put, talk
 from tests.studio.browser.tab import Tab, middle
 from tests.studio.live import Live
 
@@ -175,3 +176,33 @@ def test_design_copy_and_paste_through_the_clipboard(tab: Tab, live: Live) -> No
     expect(page.locator(".react-flow__node")).to_have_count(10)
     page.keyboard.press("Delete")
     expect(page.locator(".react-flow__node")).to_have_count(5)
+
+
+def test_design_lays_out_by_real_sizes_and_fits_a_narrow_window(
+    person: Callable[..., Person], live: Live
+) -> None:
+    tab = person(live).tab().flow(put(live, talk("fitted")))
+    card, pill = tab.node("helper").bounding_box(), tab.node("purse").bounding_box()
+    assert card and pill and card["y"] + card["height"] < pill["y"], (card, pill)
+    tab.page.set_viewport_size({"width": 1024, "height": 768})
+    tab.still()
+    canvas = tab.page.get_by_role("region", name="Canvas").bounding_box()
+    for name in ("question", "helper", "answer"):
+        box = tab.node(name).bounding_box()
+        assert box and canvas and canvas["x"] <= box["x"]
+        assert box["x"] + box["width"] <= canvas["x"] + canvas["width"]
+    drawer = tab.page.locator(".drawer").bounding_box()
+    assert drawer and drawer["width"] > 900
+
+
+def test_run_points_at_a_required_field_that_is_empty(tab: Tab, live: Live) -> None:
+    schema = {"type": "object", "properties": {"question": {"type": "string"}}, "required": ["question"]}
+    document = talk("asked")
+    document["nodes"][0]["config"] = {"schema": schema}
+    tab.flow(put(live, document, {"helper": [{"text": "Fine."}]}))
+    tab.run()
+    field = tab.page.locator('.composer [data-field="question"]').locator("input, textarea").first
+    expect(field).to_be_focused()
+    field.fill("Why?")
+    tab.run()
+    expect(tab.log.locator(".bubble").last).to_have_text("Fine.")

@@ -1,6 +1,6 @@
 // The canvas of the open flow.
 import {
-  Background, BackgroundVariant, ControlButton, Controls, type FinalConnectionState, MiniMap, type OnConnectStart, ReactFlow, SelectionMode, useReactFlow,
+  Background, BackgroundVariant, ControlButton, Controls, type FinalConnectionState, MiniMap, type OnConnectStart, ReactFlow, SelectionMode, useNodesInitialized, useReactFlow,
   type Connection, type EdgeTypes, type NodeTypes, useStore, useUpdateNodeInternals,
 } from '@xyflow/react'
 import { useCallback, useEffect, useRef } from 'react'
@@ -76,6 +76,9 @@ export function Canvas() {
   const dragging = useFlow((s) => s.gesture !== null && s.gesture.rev !== s.rev)
   const far = useStore((s) => s.transform[2] < FAR)
 
+  const measured = useNodesInitialized()
+  const size = useStore((s) => `${s.width} ${s.height}`)
+  const whole = useRef(true)
   const update = useUpdateNodeInternals()
   const wasFar = useRef(far)
   useEffect(() => {
@@ -85,10 +88,16 @@ export function Canvas() {
   }, [far, update])
 
   useEffect(() => {
-    if (wantsLayout) void tidy(true)
-  }, [wantsLayout])
+    // Once all cards have their sizes: what is docked below a card must know how high it is.
+    if (wantsLayout && measured) void tidy(true)
+  }, [wantsLayout, measured])
+  useEffect(() => {
+    // Who has not moved the view wants to see the whole flow, however large the window is.
+    if (whole.current && size) void canvas.fitView(FIT)
+  }, [size, canvas])
   useEffect(() => {
     // What was laid out anew is shown whole, once it has been drawn at its new place.
+    if (laidOut) whole.current = true
     if (laidOut) requestAnimationFrame(() => requestAnimationFrame(() => void canvas.fitView(FIT)))
   }, [laidOut, canvas])
 
@@ -109,12 +118,12 @@ export function Canvas() {
       }}>
       <Far value={far}>
       <ReactFlow<CanvasNode, Wire> nodes={nodes} edges={far ? NO_EDGES : edges} nodeTypes={NODE_TYPES} edgeTypes={EDGE_TYPES} onNodesChange={onNodes} onEdgesChange={onEdges}
-        onConnect={onConnect} onConnectStart={onConnectStart} onConnectEnd={onConnectEnd} onNodeClick={onNodeClick} isValidConnection={isValid}
+        onConnect={onConnect} onConnectStart={onConnectStart} onConnectEnd={onConnectEnd} onNodeClick={onNodeClick} onMoveStart={(event) => { if (event) whole.current = false }} isValidConnection={isValid}
         onNodeDragStart={beginGesture} onNodeDragStop={endGesture} onSelectionDragStart={beginGesture} onSelectionDragStop={endGesture}
         deleteKeyCode={null} selectionMode={SelectionMode.Partial} zoomOnDoubleClick={false} snapToGrid snapGrid={GRID} fitView fitViewOptions={FIT} {...(nodes.length > MANY ? { defaultViewport: SMALL } : {})} minZoom={0.08} maxZoom={2}
         onlyRenderVisibleElements={nodes.length > MANY && !far} colorMode={theme === 'auto' ? 'system' : theme} elevateNodesOnSelect={false} connectionRadius={28}>
         <Background variant={BackgroundVariant.Dots} gap={20} size={1} />
-        <Controls showInteractive={false} fitViewOptions={FIT} position="bottom-left">
+        <Controls showInteractive={false} onFitView={() => { whole.current = true }} fitViewOptions={FIT} position="bottom-left">
           <ControlButton onClick={() => void tidy()} title="Tidy (L)" aria-label="Tidy"><Icon name="tidy" /></ControlButton>
         </Controls>
         {nodes.length > MAP_FROM && <MiniMap<CanvasNode> pannable zoomable nodeClassName={miniClass} ariaLabel="Overview of the flow" />}

@@ -37,6 +37,13 @@ export const useLaunch = create<LaunchState>()((set) => ({
 export const wantsFields = () => !!useValidation.getState().input?.schema
 export const inputNow = (): unknown => (wantsFields() ? useLaunch.getState().fields : useLaunch.getState().text)
 
+/** Fields of the input's form that a run asks for and nobody has filled in. */
+export function missingFields(): string[] {
+  const schema = useValidation.getState().input?.schema as { required?: string[]; properties?: Record<string, { default?: unknown }> } | null | undefined
+  const { fields } = useLaunch.getState()
+  return (schema?.required ?? []).filter((name) => [undefined, null, ''].includes(fields[name] as never) && schema?.properties?.[name]?.default === undefined)
+}
+
 export function request(): RunRequest {
   const { session, user } = useLaunch.getState()
   const flow = useFlow.getState()
@@ -46,8 +53,8 @@ export function request(): RunRequest {
   return { ...what, input: inputNow(), ...(session ? { session } : {}), ...(user ? { user } : {}) }
 }
 
-/** Ask what must be asked, then start. `changed`: the same run again with something changed. */
-export async function launch(wanted: RunRequest = request(), answered: readonly Question['kind'][] = []): Promise<void> {
+/** Ask what must be asked, then start: what is filled in now, or the run that is given. */
+export async function launch(given?: RunRequest, answered: readonly Question['kind'][] = []): Promise<void> {
   const { status } = useRun.getState()
   if (status === 'running' || status === 'starting' || useLaunch.getState().asking) return
   const flow = useFlow.getState()
@@ -59,10 +66,10 @@ export async function launch(wanted: RunRequest = request(), answered: readonly 
     const now = useFlow.getState()
     if (!now.loaded || now.path !== flow.path || now.origin !== flow.origin) return
   }
-  proceed(wanted, answered)
+  proceed(given, answered)
 }
 
-function proceed(wanted: RunRequest, answered: readonly Question['kind'][]): void {
+function proceed(given: RunRequest | undefined, answered: readonly Question['kind'][]): void {
   const { needs, needs_hash, granted, agents, problems, state, error } = useValidation.getState()
   const ui = useUi.getState()
   if (state === 'failed') return ui.say(`The flow could not be checked: ${error}`, true)
@@ -71,6 +78,16 @@ function proceed(wanted: RunRequest, answered: readonly Question['kind'][]): voi
     ui.say('This flow has problems that must be mended first.', true)
     return
   }
+  // A run that is begun again brings its own input.
+  const missing = given ? [] : missingFields()
+  if (missing.length) {
+    ui.set({ drawer: true, tab: 'chat' })
+    ui.say(`Fill in ${missing.join(', ')} first.`, true)
+    setTimeout(() => document.querySelector<HTMLElement>(`.composer [data-field="${CSS.escape(missing[0]!)}"] :is(input, textarea, select)`)?.focus(), 30)
+    return
+  }
+  // Only now: whether a form or a text is asked for, the validator has said.
+  const wanted = given ?? request()
   if (!granted && needs_hash && !answered.includes('needs')) {
     useLaunch.getState().set({ question: { kind: 'needs', needs, hash: needs_hash, request: { ...wanted, allow: needs_hash } } })
     return
