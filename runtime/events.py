@@ -362,8 +362,12 @@ class MemoryCompacted(MemoryEvent, tag="memory.compacted", frozen=True, kw_only=
 
 
 class Retired(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A version of a fact that was retired: why, by which key that says the same, and until when it was to
-    hold."""
+    """A version of a fact that consolidation is about, and why.
+
+    `action`: `expire` (its time is over), `merge` (`by`, at version `by_version`, says the same), `rewrite`
+    (`by` says both as `text`, in its version `wrote`), or `conflict` (it and `by` cannot both be true;
+    neither changes). `until`: when it was to end. `judged_in`: the run in which a model said so.
+    """
 
     key: str
     version: int
@@ -371,13 +375,52 @@ class Retired(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     why: str
     by: str | None = None
     until: datetime | None = None
+    by_version: int | None = None
+    text: str | None = None
+    wrote: int | None = None
+    judged_in: str | None = None
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a model says of two versions of facts. `relation`: same, merge (`text` says both), conflict or
+    different."""
+
+    key: str
+    version: int
+    other: str
+    other_version: int
+    relation: str
+    text: str = ""
+    why: str = ""
+
+
+class MemoryJudged(MemoryEvent, tag="memory.judged", frozen=True, kw_only=True):
+    """A model said of pairs of facts on one shelf how they relate; nothing was changed."""
+
+    owner: str = ""
+    verdicts: tuple[Verdict, ...] = ()
+
+
+class MemoryProposed(MemoryEvent, tag="memory.proposed", frozen=True, kw_only=True):
+    """What consolidation would change on one shelf, to be looked at; nothing was changed. A batch has one
+    such event for each `part`. `conflicts` keys of the shelf wait for a person, said once a shelf."""
+
+    owner: str = ""
+    batch: str
+    part: int = 0
+    changes: tuple[Retired, ...] = ()
+    conflicts: int = 0
+    actor: str | None = None
 
 
 class MemoryConsolidated(MemoryEvent, tag="memory.consolidated", frozen=True, kw_only=True):
-    """Maintenance changed memory: one batch on one shelf. `faded`: derived facts that were not used for long
-    are former versions now; `emptied`: former ones lost their value. `conflicts` were found and left to
-    people. `undoes`: the batch whose changes were taken back."""
+    """Maintenance changed memory: one part of a batch, on one shelf. `faded`: derived facts that were not
+    used for long are former versions now; `emptied`: former ones lost their value. `conflicts` were found and
+    left to people; `skipped` changes rested on versions that had moved on. `undoes`: the batch whose part was
+    taken back."""
 
+    part: int = 0
+    skipped: int = 0
     merged: int = 0
     expired: int = 0
     promoted: int = 0
@@ -507,6 +550,8 @@ Event = (
     | MemoryErased
     | MemoryMoved
     | MemoryCompacted
+    | MemoryJudged
+    | MemoryProposed
     | MemoryConsolidated
     | PolicyFailed
     | BudgetReserved

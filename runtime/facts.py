@@ -92,6 +92,26 @@ class FactWrite(msgspec.Struct, frozen=True, kw_only=True):
     expect_version: int | None = None
 
 
+class FactChange(msgspec.Struct, frozen=True, kw_only=True):
+    """Several acts on one shelf as one: made whole, or not at all where what it rests on has moved on.
+
+    `close`, `stand` and `gone` name keys with the version that must be their newest: current, or of `gone`
+    a retired one. Those of `close` are retired, then `write` is put.
+    """
+
+    close: tuple[tuple[str, int], ...] = ()
+    stand: tuple[tuple[str, int], ...] = ()
+    gone: tuple[tuple[str, int], ...] = ()
+    write: FactWrite | None = None
+
+
+class Made(NamedTuple):
+    """What came of a change; `fact` is what it wrote."""
+
+    done: bool
+    fact: Fact | None = None
+
+
 class Written(NamedTuple):
     """What a write did: `created`, `replaced`, `seen` (same value), or `conflict` (kept beside)."""
 

@@ -20,8 +20,10 @@ from runtime.facts import (
     Erase,
     Erased,
     Fact,
+    FactChange,
     FactWrite,
     Imported,
+    Made,
     Origin,
     Partition,
     Shelf,
@@ -403,6 +405,7 @@ class Interrupted(NamedTuple):
 BuildAdmission = Callable[[Admission, tuple[Counter, ...]], Sequence[Event]]
 BuildSettled = Callable[[tuple[Counter, ...], bool], Sequence[Event]]
 BuildWritten = Callable[[Written], Sequence[Event]]
+BuildMade = Callable[[tuple[Made, ...]], Sequence[Event]]
 BuildFinish = Callable[[RunTotals], Sequence[Event]]
 BuildAged = Callable[[Ageing], Sequence[Event]]
 """Makes the events of an ageing of facts, from what was done."""
@@ -529,6 +532,19 @@ class Record(Protocol):
     ) -> tuple[Written, tuple[Entry, ...]]:
         """Decide between the current version and the conflicts beside it: `keep` is the version that a
         person vouches for; the others are retired. Raises NotFound or Conflict."""
+        ...
+
+    async def change_facts(
+        self,
+        shelf: Shelf,
+        changes: Sequence[FactChange],
+        at: datetime,
+        build: BuildMade,
+        *,
+        quiet: bool = True,
+    ) -> tuple[tuple[Made, ...], tuple[Entry, ...]]:
+        """Make those of these changes whose versions are still the newest, with what `build` says of all.
+        Refused with Conflict, where `quiet`, while a run of the shelf's user is active."""
         ...
 
     async def erase_facts(

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from runtime.errors import Conflict, FarthingError
 from runtime.facts import Partition
-from runtime.memory_service.consolidating import carry_out, look, refuse_while_active
+from runtime.memory_service.consolidating import refuse_while_active
 from runtime.run.services import Services
 
 MOST_KEPT = 200
@@ -24,7 +24,7 @@ class Whose(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far it is: `done` of `of` shelves. `error`: why it ended early, with what to do."""
+    """How far it is: `done` of `of` parts. `error`: why it ended early, with what to do."""
 
     state: Literal["running", "done", "failed"]
     batch: str
@@ -84,20 +84,14 @@ class Consolidations:
             raise
 
     async def _carry_out(self, services: Services, whose: Whose, actor: str, begun: Progress) -> None:
-        from runtime.store.upkeep import back_up, exclusive
+        from runtime.run.consolidation import Wish, execute, preview
 
-        path, record, clock = services.settings.db, services.record, services.clock
-        with exclusive(path):
-            await refuse_while_active(record, whose.user_id)
-            plans = await look(record, whose.partition, whose.user_id, clock.now())
-            of = len(plans)
-            if any(plan.proposals for plan in plans):
-                await asyncio.to_thread(back_up, path, begun.batch)
-            self._known[whose] = begun._replace(of=of)
-            done = iter(range(1, of + 1))
+        wish = Wish(partition=whose.partition, user_id=whose.user_id, actor=actor)
 
-            def tell(_plan: object) -> None:
-                self._known[whose] = begun._replace(of=of, done=next(done))
+        def tell(_what: str, done: int, of: int) -> None:
+            self._known[whose] = begun._replace(of=of, done=done)
 
-            await carry_out(record, plans, begun.batch, actor, clock.now(), tell)
-            self._known[whose] = begun._replace(state="done", of=of, done=of)
+        await preview(services, wish, batch=begun.batch)
+        outcome = await execute(services, wish, tell)
+        of = len(outcome.done)
+        self._known[whose] = begun._replace(state="done", of=of, done=of)

@@ -20,8 +20,9 @@ from runtime.ledger import (
     Estimate,
     Refused,
 )
-from runtime.messages import Reply, TokenCounter
+from runtime.messages import Reply, Request, TokenCounter
 from runtime.models.prices import Quote, cost_of, quote_for
+from runtime.providers import ModelName, Provider
 from runtime.record import CallDone, CallHeld, CallIntent, CallOpened
 from runtime.secrets.redact import Redactor
 from runtime.usage import Usage
@@ -69,6 +70,14 @@ class Gate:
                     raise
             await self.clock.sleep(pause)
             attempt, waited = attempt + 1, waited + pause
+
+    def most(self, provider: Provider, model: ModelName, request: Request) -> Estimate:
+        """What one call may use at most by our count; of its cost null where no price is known."""
+        output = request.max_output_tokens or provider.max_output or OUTPUT_TOKENS_WITHOUT_LIMIT
+        used = Usage(input=self.counter.count(str(model), request), output=output)
+        if provider.free and model.name not in provider.prices:
+            return Estimate(used.tokens, 0)
+        return Estimate(used.tokens, cost_of(used, quote_for(provider, model.name, self.clock.now())).cost)
 
     def _pause(self, failure: ModelFailure, asked: Asked, attempt: int, waited: float) -> float | None:
         """Seconds to wait before another attempt; None: no other one."""

@@ -1,10 +1,11 @@
-"""Retire facts that are over or repeat others; preview first, and the way back."""
+"""Consolidate a user's facts: preview first, with a model where it is wished for, and the way back."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -17,61 +18,87 @@ from runtime.facts import Partition
 from runtime.record import Record
 
 if TYPE_CHECKING:
-    from runtime.memory_service.consolidating import Plan, Undone
+    from runtime.memory_service.consolidated import Undone
+    from runtime.run.consolidation import Step, Wish
+    from runtime.run.services import Services
 
+T = TypeVar("T")
 _USER = click.option("--user", "user_id", required=True, metavar="ID", help="Whose facts.")
 
 
 @click.command(
-    short_help="Retire facts that are over or repeated.",
+    short_help="Retire, merge and mark facts; preview first.",
     epilog=options.examples(
-        "farthing memory consolidate --user ada", "farthing memory consolidate --user ada --execute"
+        "farthing memory consolidate --user ada",
+        "farthing memory consolidate --user ada --with-model --limit spend=0.05",
+        "farthing memory consolidate --user ada --execute",
     ),
 )
 @_USER
-@click.option("--execute", is_flag=True, help="Make the changes; else they are only shown.")
+@click.option("--execute", is_flag=True, help="Make the previewed changes; else they are only shown.")
+@click.option("--with-model", is_flag=True, help="Ask a model about facts that are alike.")
+@click.option("--model", metavar="PROVIDER:NAME", help="Which one; else the configured default.")
+@click.option("--limit", "limits", multiple=True, metavar="METRIC=N", help="What asking may use; repeatable.")
 @options.rehearsal
 @options.actor
 @options.as_json
 @options.database
 def consolidate(
-    user_id: str, execute: bool, partition: Partition, actor: str, as_json: bool, db: Path | None
+    user_id: str,
+    execute: bool,
+    with_model: bool,
+    model: str | None,
+    limits: tuple[str, ...],
+    partition: Partition,
+    actor: str,
+    as_json: bool,
+    db: Path | None,
 ) -> None:
-    """Retire facts whose time is over, and derived facts that say what another says; list conflicts.
+    """Retire facts whose time is over and derived facts that say what another says; list conflicts.
 
+    With --with-model, pairs of facts that are alike are judged by a model in questions of a few pairs: it may
+    find that they say the same, belong in one statement, or contradict each other. What a person wrote is
+    never replaced by its guess, and contradictions are only marked. Without it the preview says what that
+    would cost at most. An answer is kept: no pair is asked about twice.
+
+    A preview is stored. --execute carries out just that, leaving out what was written since, or makes a new
+    plan where there is none. It copies the database first, and refuses while a run of the user is active.
     Nothing is deleted: what is retired stays as a former version, and `farthing memory undo` takes it back.
-    No model is asked. With --execute the database is copied first, and no run of the user may be active.
     """
-    plans = asyncio.run(_consolidate(user_id, partition, actor, db, execute=execute))
-    if as_json:
-        result_json({"executed": execute, "shelves": [_json(plan) for plan in plans]})
-        return
-    _show(plans, execute=execute)
+    from runtime.cli.consolidate_shown import executed_json, preview_json, show_executed, show_preview
+    from runtime.run.consolidation import Wish
+    from runtime.run.consolidation import execute as carry_out
+    from runtime.run.consolidation import preview as look
+
+    wish = Wish(
+        partition=partition, user_id=user_id, actor=actor, with_model=with_model, model=model, limits=limits
+    )
+    if execute:
+        outcome = asyncio.run(_with_services(db, wish, carry_out))
+        result_json(executed_json(outcome)) if as_json else show_executed(outcome)
+        failed = outcome.preview is not None and outcome.preview.failed
+    else:
+        seen = asyncio.run(_with_services(db, wish, look))
+        result_json(preview_json(seen)) if as_json else show_preview(seen, asked=with_model)
+        failed = seen.failed
+    if failed:
+        raise click.exceptions.Exit(1)
 
 
-async def _consolidate(
-    user_id: str, partition: Partition, actor: str, db: Path | None, *, execute: bool
-) -> list[Plan]:
-    from runtime.memory_service.consolidating import carry_out, look, refuse_while_active
-    from runtime.store.upkeep import back_up, exclusive
+async def _with_services(
+    db: Path | None, wish: Wish, work: Callable[[Services, Wish, Step], Awaitable[T]]
+) -> T:
+    from runtime.cli.progress import Progress
+    from runtime.run.services import Services
 
-    path, clock = read_settings(db).db, SystemClock()
-    async with opened(path, clock) as record:
-        if not execute:
-            return await look(record, partition, user_id, clock.now())
-        with exclusive(path):
-            await refuse_while_active(record, user_id)
-            plans = await look(record, partition, user_id, clock.now())
-            if any(plan.proposals for plan in plans):
-                batch = clock.new_id()
-                say(f"The database was copied to {back_up(path, batch)}.", "dim")
-                count = len(plans)
-                step = iter(range(1, count + 1))
-                await carry_out(
-                    record, plans, batch, actor, clock.now(),
-                    lambda plan: say(f"{next(step)} of {count}: {_name(plan)}", "dim"),
-                )  # fmt: skip
-            return plans
+    settings, clock, progress = read_settings(db), SystemClock(), Progress()
+    async with opened(settings.db, clock) as record:
+        services = Services(record, settings, clock)
+        try:
+            return await work(services, wish, progress)
+        finally:
+            progress.clear()
+            await services.rest()
 
 
 @click.command(
@@ -84,49 +111,21 @@ async def _consolidate(
 @options.as_json
 @options.database
 def undo(user_id: str, partition: Partition, actor: str, as_json: bool, db: Path | None) -> None:
-    """Make current again what the last consolidation of a user's facts retired; again, for the one before.
+    """Make current again what the last consolidation of a user's facts retired or rewrote; again, for the one
+    before.
 
     A key that was written since stays as it is.
     """
 
     async def work(record: Record) -> Undone:
-        from runtime.memory_service import consolidating
+        from runtime.memory_service import consolidated
 
-        return await consolidating.undo(record, partition, user_id, actor, SystemClock().now())
+        return await consolidated.undo(record, partition, user_id, actor, SystemClock().now())
 
     done = with_record(db, work)
     if as_json:
         result_json({"batch": done.batch, "keys": list(done.keys), "left": list(done.left)})
         return
-    say(f"{len(done.keys)} facts are current again: {', '.join(map(one_line, done.keys)) or 'none'}.")
+    say(f"As before: {', '.join(map(one_line, done.keys)) or 'nothing'}.")
     if done.left:
         say(f"Written since, and left as they are: {', '.join(map(one_line, done.left))}.", "yellow")
-
-
-def _name(plan: Plan) -> str:
-    return f"{plan.shelf.scope} {one_line(plan.shelf.owner)}, namespace {one_line(plan.shelf.namespace)}"
-
-
-def _json(plan: Plan) -> dict[str, Any]:
-    return {
-        "namespace": plan.shelf.namespace,
-        "scope": plan.shelf.scope,
-        "owner": plan.shelf.owner,
-        "changes": [proposal._asdict() for proposal in plan.proposals],
-        "conflicts": list(plan.conflicts),
-    }
-
-
-def _show(plans: list[Plan], *, execute: bool) -> None:
-    if not plans:
-        say("Nothing to consolidate.")
-        return
-    for plan in plans:
-        say(_name(plan))
-        for proposal in plan.proposals:
-            verb = "retired" if execute else "would be retired"
-            say(f"  {one_line(proposal.key)} {verb}: {one_line(proposal.why)}")
-        for key in plan.conflicts:
-            say(f"  {one_line(key)} has a conflict: farthing facts settle {one_line(key)}", "yellow")
-    if not execute and any(plan.proposals for plan in plans):
-        say("Nothing was changed; --execute does it.", "dim")

@@ -1,4 +1,4 @@
-"""Sum up old turns, retire facts that are over."""
+"""Sum up old turns; retire, merge and mark facts."""
 
 from __future__ import annotations
 

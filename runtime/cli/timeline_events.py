@@ -280,6 +280,8 @@ HANDLERS: dict[type, Handler] = {
     ev.MemoryErased: _remembered,
     ev.MemoryMoved: _remembered,
     ev.MemoryCompacted: _remembered,
+    ev.MemoryJudged: _remembered,
+    ev.MemoryProposed: _remembered,
     ev.MemoryConsolidated: _remembered,
     ev.PolicyFailed: _policy_failed,
     ev.BudgetReserved: _call_begins,

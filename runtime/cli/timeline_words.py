@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import msgspec
@@ -34,11 +35,29 @@ def memory_words(event: ev.MemoryEvent) -> tuple[str, str]:
         return what, f"{keys}, receipt {event.receipt}"
     if isinstance(event, ev.MemoryCompacted):
         return what, f"{event.turns} turns, {event.tokens_before:,} → {event.tokens_after:,} tokens"
+    if isinstance(event, ev.MemoryJudged):
+        found = Counter(verdict.relation for verdict in event.verdicts)
+        return what, ", ".join(f"{n} {relation}" for relation, n in sorted(found.items()))
+    if isinstance(event, ev.MemoryProposed):
+        return what, ", ".join(f"{change.action} {change.key}" for change in event.changes)
     if isinstance(event, ev.MemoryConsolidated):
-        counts = {"merged": event.merged, "expired": event.expired, "promoted": event.promoted}
-        counts |= {name: n for name in ("faded", "emptied") if (n := getattr(event, name))}
-        return what, ", ".join(f"{n} {word}" for word, n in counts.items())
+        return what, _consolidated(event)
     return what, keys
+
+
+def _consolidated(event: ev.MemoryConsolidated) -> str:
+    if event.undoes is not None:
+        return f"taken back: {', '.join(event.keys) or 'nothing'}"
+    counts = {
+        "merged": event.merged,
+        "expired": event.expired,
+        "promoted": event.promoted,
+        "faded": event.faded,
+        "emptied": event.emptied,
+        "conflicts": event.conflicts,
+        "skipped": event.skipped,
+    }
+    return ", ".join(f"{n} {word}" for word, n in counts.items() if n) or "no changes"
 
 
 def note_words(event: Any) -> tuple[str, str]:

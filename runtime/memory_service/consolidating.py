@@ -1,60 +1,117 @@
-"""Consolidation of one user's facts, offline: what would change, the changes, and taking a batch back.
+"""Consolidation of one user's facts, offline: what would change, kept as a plan, and the plan carried out.
 
-Each shelf changes in one transaction, with its event: a process that is killed leaves every shelf whole, and
-going on is doing it again, since only what is still to be done is found.
+A plan stands as events on the user's `@admin` timeline, in parts. Each part changes in one transaction, with
+the event that says so: a process that is killed leaves every part whole or untouched, and going on is
+carrying out the parts that no event says were done.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
 
-from runtime.errors import Conflict, NotFound
-from runtime.events import MemoryConsolidated, Retired
-from runtime.facts import VERSION_SOURCE, Ageing, Fact, FactWrite, Partition, Scope, Shelf
-from runtime.memory.consolidation import Proposal, proposals
+from runtime.errors import Conflict
+from runtime.events import MemoryConsolidated, MemoryProposed, Retired
+from runtime.facts import Fact, Made, Partition, Shelf
+from runtime.memory.consolidation import Proposal, Said, proposals
+from runtime.memory_service.changes import change_of
+from runtime.memory_service.consolidated import Past, shelf_of
 from runtime.record import ACTIVE, Record, SessionFilter
 
-ADMIN = "@admin"
-MAINTENANCE = "@maintenance"
-
-
-class _Type(msgspec.Struct):
-    """What an event is."""
-
-    type: str
+CHANGES_PER_PART = 50
+"""Changes that are made in one transaction."""
 
 
 class Plan(NamedTuple):
-    """What would change on one shelf; `conflicts` are keys that a person must settle."""
+    """What would change on one shelf. `conflicts` are keys beside which a tool's word waits, `marked` what
+    contradicts each other: both are for a person to settle."""
 
     shelf: Shelf
     proposals: tuple[Proposal, ...]
-    conflicts: tuple[str, ...]
+    conflicts: tuple[str, ...] = ()
+    marked: tuple[Retired, ...] = ()
 
 
-class Undone(NamedTuple):
-    """What of a batch was taken back, and the keys that were written again since and stay."""
+class Done(NamedTuple):
+    """What came of one part."""
 
-    batch: str
-    keys: tuple[str, ...]
-    left: tuple[str, ...]
+    shelf: Shelf
+    made: tuple[Retired, ...]
+    skipped: tuple[Retired, ...]
 
 
-async def look(record: Record, partition: Partition, user_id: str, now: datetime) -> list[Plan]:
+async def look(
+    record: Record, partition: Partition, user_id: str, now: datetime, past: Past | None = None
+) -> list[Plan]:
     """What would change on each of a user's shelves that has something to change or to settle."""
+    past = past or Past()
     found = []
     for shelf, _ in await record.shelves(partition, user_id):
-        versions = await record.fact_versions(shelf)
-        conflicts = sorted({fact.key for fact in versions if fact.state == "conflict"})
-        current = [f for f in versions if f.state == "current" and f.key not in conflicts]
-        plan = Plan(shelf, proposals(current, now), tuple(conflicts))
-        if plan.proposals or plan.conflicts:
+        facts, conflicts = await standing(record, shelf)
+        versions = {fact.key: fact.version for fact in facts}
+        marked = tuple(mark for mark in past.marks(shelf) if _holds(mark, versions))
+        told = {(mark.key, mark.by) for mark in marked}
+        said = [Said(verdict, run_id) for verdict, run_id in past.verdicts.get(shelf, {}).values()]
+        wanted = [
+            proposal
+            for proposal in proposals(facts, now, said=said)
+            if not (proposal.action == "conflict" and (proposal.key, proposal.by) in told)
+        ]
+        plan = Plan(shelf, tuple(wanted), conflicts, marked)
+        if any(plan[1:]):
             found.append(plan)
-    return sorted(found)
+    return sorted(found, key=lambda plan: plan.shelf)
+
+
+async def standing(record: Record, shelf: Shelf) -> tuple[list[Fact], tuple[str, ...]]:
+    """The current facts of a shelf that nothing is in conflict with, and the keys of the others."""
+    versions = await record.fact_versions(shelf)
+    conflicts = {fact.key for fact in versions if fact.state == "conflict"}
+    current = [f for f in versions if f.state == "current" and f.key not in conflicts]
+    return current, tuple(sorted(conflicts))
+
+
+def _holds(mark: Retired, versions: dict[str, int]) -> bool:
+    return versions.get(mark.key) == mark.version and versions.get(mark.by or "") == mark.by_version
+
+
+async def keep(
+    record: Record,
+    partition: Partition,
+    user_id: str,
+    plans: Sequence[Plan],
+    batch: str,
+    actor: str,
+    at: datetime,
+) -> list[MemoryProposed]:
+    """Store what was previewed, all of it or nothing, to be carried out just so later. A preview without
+    changes is stored as such, so that it takes the place of an earlier one; gives the parts with changes."""
+    events: list[MemoryProposed] = []
+    for plan in plans:
+        changes = [proposal.event() for proposal in plan.proposals]
+        for start in range(0, len(changes), CHANGES_PER_PART):
+            part = tuple(changes[start : start + CHANGES_PER_PART])
+            events.append(
+                MemoryProposed(
+                    at=at,
+                    namespace=plan.shelf.namespace,
+                    scope=plan.shelf.scope,
+                    owner=plan.shelf.owner,
+                    keys=tuple(change.key for change in part),
+                    batch=batch,
+                    part=len(events) + 1,
+                    changes=part,
+                    conflicts=len(plan.conflicts) if start == 0 else 0,
+                    actor=actor,
+                )
+            )
+    nothing = MemoryProposed(at=at, namespace="", scope="user", owner=user_id, batch=batch, actor=actor)
+    nowhere = Shelf(partition, "", "user", user_id)
+    await record.forget_facts(nowhere, [], at, events or [nothing], run_id=None)
+    return events
 
 
 async def refuse_while_active(record: Record, user_id: str) -> None:
@@ -72,107 +129,61 @@ async def refuse_while_active(record: Record, user_id: str) -> None:
 
 async def carry_out(
     record: Record,
-    plans: list[Plan],
-    batch: str,
+    partition: Partition,
+    parts: Sequence[MemoryProposed],
     actor: str,
-    at: datetime,
-    done: Callable[[Plan], None] = lambda _plan: None,
-) -> None:
-    """Make the changes, shelf by shelf; `done` is told after each."""
-    for plan in plans:
-        if plan.proposals:
-            keys = [proposal.key for proposal in plan.proposals]
-            event = _event(plan, batch, actor, at)
-            await record.forget_facts(plan.shelf, keys, at, [event], run_id=None, retire=True)
-        done(plan)
+    clock: Callable[[], datetime],
+    done: Callable[[Done], None] = lambda _done: None,
+) -> list[Done]:
+    """Make the changes of these parts, each in one transaction; `done` is told after each. What rests on a
+    version that has moved on is skipped. Raises Conflict while a run of the user is active."""
+    outcomes = []
+    for part in parts:
+        shelf = shelf_of(partition, part)
+        outcome = await _carry_out_part(record, shelf, part, actor, clock())
+        outcomes.append(outcome)
+        done(outcome)
+    return outcomes
 
 
-def _event(plan: Plan, batch: str, actor: str, at: datetime) -> MemoryConsolidated:
-    changes = tuple(
-        Retired(key=p.key, version=p.version, action=p.action, why=p.why, by=p.by, until=p.until)
-        for p in plan.proposals
-    )
+async def _carry_out_part(
+    record: Record, shelf: Shelf, part: MemoryProposed, actor: str, at: datetime
+) -> Done:
+    facts = {fact.key: fact for fact in await record.facts(shelf)}
+    changes = [change_of(change, facts, actor) for change in part.changes]
+
+    def said(made: tuple[Made, ...]) -> list[MemoryConsolidated]:
+        return [_event(part, _sorted(part, made)[0], actor, at)]
+
+    made, _ = await record.change_facts(shelf, changes, at, said)
+    return Done(shelf, *_sorted(part, made))
+
+
+def _sorted(part: MemoryProposed, made: Sequence[Made]) -> tuple[tuple[Retired, ...], tuple[Retired, ...]]:
+    """The changes that were made, with the versions that they wrote, and those that were skipped."""
+    done, skipped = [], []
+    for change, (was_made, fact) in zip(part.changes, made, strict=True):
+        if was_made:
+            wrote = None if fact is None else fact.version
+            done.append(msgspec.structs.replace(change, wrote=wrote))
+        else:
+            skipped.append(change)
+    return tuple(done), tuple(skipped)
+
+
+def _event(part: MemoryProposed, made: tuple[Retired, ...], actor: str, at: datetime) -> MemoryConsolidated:
     return MemoryConsolidated(
         at=at,
-        namespace=plan.shelf.namespace,
-        scope=plan.shelf.scope,
-        owner=plan.shelf.owner,
-        keys=tuple(proposal.key for proposal in plan.proposals),
-        merged=sum(proposal.action == "merge" for proposal in plan.proposals),
-        expired=sum(proposal.action == "expire" for proposal in plan.proposals),
-        conflicts=len(plan.conflicts),
-        batch=batch,
-        changes=changes,
+        namespace=part.namespace,
+        scope=part.scope,
+        owner=part.owner,
+        keys=tuple(change.key for change in made),
+        batch=part.batch,
+        part=part.part,
+        skipped=len(part.changes) - len(made),
+        merged=sum(change.action in ("merge", "rewrite") for change in made),
+        expired=sum(change.action == "expire" for change in made),
+        conflicts=part.conflicts + sum(change.action == "conflict" for change in made),
+        changes=made,
         actor=actor,
     )
-
-
-async def undo(record: Record, partition: Partition, user_id: str, actor: str, at: datetime) -> Undone:
-    """Take the last batch back that was not taken back yet: what it retired is current again, unless its key
-    was written since. Raises NotFound where there is none."""
-    events = await _batches(record, partition, user_id)
-    undone = {event.undoes for event in events}
-    left_to_undo = [event.batch for event in events if event.batch and event.batch not in undone]
-    last = left_to_undo[-1] if left_to_undo else None
-    if last is None:
-        raise NotFound("There is no consolidation to take back.", remedy="`farthing memory consolidate`.")
-    keys: list[str] = []
-    left: list[str] = []
-    for event in (event for event in events if event.batch == last):
-        scope: Scope = "session" if event.scope == "session" else "user"
-        shelf = Shelf(partition, event.namespace, scope, event.owner)
-        for change in event.changes:
-            back = await _put_back(record, shelf, change, actor, at)
-            (keys if back else left).append(change.key)
-    note = MemoryConsolidated(at=at, namespace="", scope="user", keys=tuple(keys), undoes=last, actor=actor)
-    nowhere = Shelf(partition, "", "user", user_id)
-    await record.forget_facts(nowhere, [], at, [note], run_id=None)
-    return Undone(last, tuple(keys), tuple(left))
-
-
-async def _put_back(record: Record, shelf: Shelf, change: Retired, actor: str, at: datetime) -> bool:
-    """Whether the retired version is current again, or the promoted one derived."""
-    if change.action == "promote":
-        wish = Ageing(demote={change.key: change.version + 1})
-        done, _ = await record.age_facts(shelf, wish, "", at, lambda _done: [], run_id=None)
-        return bool(done.demote)
-    versions = await record.fact_versions(shelf, change.key)
-    if not versions or versions[-1].version != change.version or versions[-1].state != "superseded":
-        return False
-    write = _again(versions[-1], change.until, actor)
-    await record.write_fact(shelf, write, at, lambda _written: [], run_id=None)
-    return True
-
-
-def _again(fact: Fact, until: datetime | None, actor: str) -> FactWrite:
-    """The same statement anew."""
-    return FactWrite(
-        key=fact.key,
-        value=fact.value,
-        kind=fact.kind,
-        origin=fact.origin,
-        confidence=fact.confidence,
-        valid_from=fact.valid_from,
-        valid_to=until,
-        source=f"{VERSION_SOURCE}{fact.version}",
-        actor=actor,
-        subject=fact.subject,
-        attribute=fact.attribute,
-    )
-
-
-async def _batches(record: Record, partition: Partition, user_id: str) -> list[MemoryConsolidated]:
-    """What changed the user's memory, in batches, and what took them back, oldest first."""
-    found: list[MemoryConsolidated] = []
-    for name in (ADMIN, MAINTENANCE):
-        which = SessionFilter(partition, user_id, name=name, limit=1_000_000)
-        for line in await record.sessions(which):
-            if line.user_id != user_id or line.name != name:
-                continue
-            raws = await record.events_json(line.uid)
-            found += [
-                msgspec.json.decode(raw, type=MemoryConsolidated)
-                for raw in raws
-                if msgspec.json.decode(raw, type=_Type).type == "memory.consolidated"
-            ]
-    return sorted(found, key=lambda event: event.at)

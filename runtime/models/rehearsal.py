@@ -48,6 +48,10 @@ def rehearse(request: Request) -> Said:
     asked = newest(request.messages)
     if request.hints.get("purpose") in SUMMARY_PURPOSES and request.schema is None:
         return Said(summary_of(_material(request.messages)) or OFFLINE)
+    if request.hints.get("purpose") == "consolidation":
+        from runtime.models.judged import judged
+
+        return Said(judged(asked))
     if request.messages and request.messages[-1].role == "tool":
         said = Said(_after_tools(request, asked))
     else:

@@ -61,7 +61,7 @@ class ShelfAgeing:
                     namespace=self.shelf.namespace, scope=self.shelf.scope, owner=self.shelf.owner,
                     keys=tuple(sorted({*done.retire, *done.empty, *done.promote})),
                     promoted=len(done.promote), faded=len(done.retire), emptied=len(done.empty),
-                    batch=account.run_id, changes=found.changes(done), actor=actor,
+                    batch=account.run_id, part=1, changes=found.changes(done), actor=actor,
                 )
             ]  # fmt: skip
 

@@ -7,20 +7,16 @@ calls of the session that it serves; its events stand in the session `@maintenan
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-
-from runtime.calls import Account, to_the_end
-from runtime.errors import FarthingError
-from runtime.events import CallError, Event, RunFinished, RunStarted
+from runtime.calls import Account
 from runtime.facts import Shelf
-from runtime.journal import Journal
 from runtime.memory.monitor import Reading
 from runtime.memory_service import MemoryService
 from runtime.plan import PlanNode
-from runtime.record import RunEnd, RunStart, RunTotals, Turn
+from runtime.record import Turn
 from runtime.run.ageing import ShelfAgeing
+from runtime.run.beside import BesideRun, Purpose
 from runtime.run.compacting import Compacting
 from runtime.run.extraction import extract
 from runtime.run.prepare import Prepared
@@ -28,8 +24,6 @@ from runtime.run.services import Services, side
 
 if TYPE_CHECKING:
     from runtime.run.schedule import Run
-
-SESSION = "@maintenance"
 
 
 class Job(NamedTuple):
@@ -94,35 +88,41 @@ def _extracts(job: Job) -> bool:
 
 
 class _Run:
-    """One run of kind `maintenance`, charged to the session `serves`."""
+    """One run for the agents of a session, charged to the session `serves`."""
 
     def __init__(self, prepared: Prepared, services: Services, serves: str) -> None:
-        self.prepared, self.services, self._serves = prepared, services, serves
-        self.run_id = services.clock.new_id()
-        self.journal = Journal(services.record, self.run_id, services.clock)
-        self._began = services.clock.monotonic()
+        self.prepared, self.services = prepared, services
+        plan, path = prepared.plan, prepared.request.flow_path
+        self._run = BesideRun(
+            services,
+            Purpose(
+                session=prepared.session,
+                flow_name=plan.name,
+                flow_hash=plan.hash,
+                flow=plan.raw,
+                flow_path=None if path is None else str(path.resolve()),
+                model=prepared.model,
+                charged=serves,
+            ),
+        )
 
     async def carry_out(
         self, due: Sequence[tuple[Job, Compacting]], ages: Sequence[Age], actor: str | None = None
     ) -> None:
-        """Claim, work, finish: what was claimed is always finished."""
-        await to_the_end(self._claim())
-        state, error = "cancelled", None
-        try:
-            for job, work in due:
-                await self._one(job, work)
+        """Do it in a run of its own."""
+
+        async def work() -> None:
+            for job, compacting in due:
+                await self._one(job, compacting)
             for job, ageing in ages:
                 await ageing.carry_out(self._account(job.node), actor)
-            state = "completed"
-        except FarthingError as failure:
-            state, error = "failed", failure
-        finally:
-            await to_the_end(self._finish(state, error))
+
+        await self._run.carry_out(work)
 
     async def _one(self, job: Job, work: Compacting) -> None:
         account = self._account(job.node)
         if _extracts(job) and job.turn is not None and job.node.memory is not None:
-            memory = MemoryService(job.node.memory.config, job.shelf, self.journal)
+            memory = MemoryService(job.node.memory.config, job.shelf, self._run.journal)
             await extract(self.services, account, memory, job.turn)
         if work.due:
             await work.carry_out(self._account(job.node, side(job.node.id)))
@@ -132,8 +132,8 @@ class _Run:
         assignments = self.prepared.assignments
         given = assignments.get(by, assignments[node.id])[0]
         return Account(
-            journal=self.journal,
-            run_id=self.run_id,
+            journal=self._run.journal,
+            run_id=self._run.run_id,
             node_id=node.id,
             path=f"{node.id}/maintenance",
             rules=tuple(rule for rule in given.rules if rule.period != "run"),
@@ -141,54 +141,3 @@ class _Run:
             model=given.model,
             client=given.client,
         )
-
-    async def _claim(self) -> None:
-        prepared, now = self.prepared, self.services.clock.now()
-        plan, path = prepared.plan, prepared.request.flow_path
-        begin = RunStart(
-            run_id=self.run_id,
-            session=prepared.session._replace(name=SESSION),
-            flow_name=plan.name,
-            flow_hash=plan.hash,
-            flow=plan.raw,
-            flow_path=None if path is None else str(path.resolve()),
-            kind="maintenance",
-            charged=self._serves,
-            model=prepared.model,
-            at=now,
-        )
-        said = RunStarted(
-            at=now,
-            run_id=self.run_id,
-            flow_id=plan.flow_id,
-            flow_name=plan.name,
-            flow_hash=plan.hash,
-            kind="maintenance",
-            model=prepared.model,
-            rehearsal=prepared.rehearsal,
-        )
-        await self.services.record.claim(begin, [said])
-
-    async def _finish(self, state: str, failure: FarthingError | None) -> None:
-        now = self.services.clock.now()
-        error = None
-        if failure is not None:
-            error = CallError(code=failure.code, message=failure.message, remedy=failure.remedy)
-
-        def said(found: RunTotals) -> list[Event]:
-            return [
-                RunFinished(
-                    at=now,
-                    run_id=self.run_id,
-                    state=state,
-                    usage=found.usage,
-                    cost=found.cost,
-                    unknown_cost=found.unknown,
-                    error=error,
-                    ms=round((self.services.clock.monotonic() - self._began) * 1000),
-                )
-            ]
-
-        told: dict[str, Any] | None = None if error is None else msgspec.to_builtins(error)
-        end = RunEnd(run_id=self.run_id, state=state, error=told, at=now)  # type: ignore[arg-type]
-        await self.journal.finish(end, said)

@@ -25,9 +25,15 @@ def exclusive(database: Path) -> FileLock:
 
 
 def back_up(database: Path, label: str) -> Path:
-    """A whole and consistent copy beside the database, for its owner only; runs may go on meanwhile."""
+    """A whole and consistent copy beside the database, for its owner only; runs may go on meanwhile. One that
+    is there already under this label is kept: it is from before what was begun then."""
     copy = database.with_name(f"{database.name}.{label}.backup")
-    copy.touch(mode=0o600, exist_ok=False)
-    with closing(sqlite3.connect(database)) as source, closing(sqlite3.connect(copy)) as target:
+    if copy.exists():
+        return copy
+    part = copy.with_name(f"{copy.name}.part")
+    part.unlink(missing_ok=True)  # of a process that was killed
+    part.touch(mode=0o600, exist_ok=False)
+    with closing(sqlite3.connect(database)) as source, closing(sqlite3.connect(part)) as target:
         source.backup(target)
+    part.replace(copy)
     return copy

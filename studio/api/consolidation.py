@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 
 from runtime.errors import BadInput
+from runtime.memory_service.consolidated import past
+from runtime.memory_service.consolidated import undo as take_back
 from runtime.memory_service.consolidating import Plan, look
-from runtime.memory_service.consolidating import undo as take_back
 from studio.api.facts import MAX_NAME_CHARS, ShelfOut
 from studio.api.route import Call, Endpoint, forbidden
 from studio.api.shapes import partition_of
@@ -43,7 +44,7 @@ class ShelfPlanOut(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProgressOut(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a consolidation is: running, done or failed; `done` of `of` shelves."""
+    """How far a consolidation is: running, done or failed; `done` of `of` parts."""
 
     state: str
     batch: str
@@ -74,7 +75,8 @@ async def consolidation(call: Call) -> ConsolidationOut:
     """What a consolidation of a user's facts would change; nothing is changed."""
     whose = _whose(call, call.query)
     record, now = call.studio.record, call.studio.services.clock.now()
-    plans = await look(record, whose.partition, whose.user_id, now)
+    before = await past(record, whose.partition, whose.user_id)
+    plans = await look(record, whose.partition, whose.user_id, now, before)
     last = call.studio.consolidations.progress(whose)
     return ConsolidationOut(
         user=whose.user_id,

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from runtime.clock import Clock
 from runtime.events import Entry, Event
-from runtime.facts import Ageing, Erase, Erased, Imported, Origin, Shelf, Shelved, Written
-from runtime.record import BuildAged, BuildErased, BuildImported, BuildWritten
-from runtime.store.verbs import ageing, erasing, governing
+from runtime.facts import Ageing, Erase, Erased, FactChange, Imported, Made, Origin, Shelf, Shelved, Written
+from runtime.record import BuildAged, BuildErased, BuildImported, BuildMade, BuildWritten
+from runtime.store.verbs import ageing, changing, erasing, governing
 
 T = TypeVar("T")
 
@@ -53,6 +53,18 @@ class MemoryGoverning:
         run_id: str | None,
     ) -> tuple[Ageing, tuple[Entry, ...]]:
         return self._do(ageing.age_facts, shelf, wish, receipt, at, build, run_id, self._clock.new_id())
+
+    async def change_facts(
+        self,
+        shelf: Shelf,
+        changes: Sequence[FactChange],
+        at: datetime,
+        build: BuildMade,
+        *,
+        quiet: bool = True,
+    ) -> tuple[tuple[Made, ...], tuple[Entry, ...]]:
+        uid = self._clock.new_id()
+        return self._do(changing.change_facts, shelf, changes, at, build, quiet, uid)
 
     async def erase_facts(
         self, shelf: Shelf, wish: Erase, build: BuildErased

@@ -10,11 +10,11 @@ from typing import cast
 import msgspec
 
 from runtime.events import Entry, Event
-from runtime.facts import Ageing, Erase, Erased, Imported, Origin, Shelf, Shelved, Written
-from runtime.record import BuildAged, BuildErased, BuildImported, BuildWritten
+from runtime.facts import Ageing, Erase, Erased, FactChange, Imported, Made, Origin, Shelf, Shelved, Written
+from runtime.record import BuildAged, BuildErased, BuildImported, BuildMade, BuildWritten
 from runtime.store.sqlite.base import SqliteBase
 from runtime.store.sqlite.sweeping import sweep
-from runtime.store.verbs import ageing, erasing, governing
+from runtime.store.verbs import ageing, changing, erasing, governing
 
 
 class SqliteGoverning(SqliteBase):
@@ -58,6 +58,21 @@ class SqliteGoverning(SqliteBase):
             lambda rows: ageing.age_facts(rows, shelf, wish, receipt, at, build, run_id, uid)
         )
         return cast("tuple[Ageing, tuple[Entry, ...]]", answer)
+
+    async def change_facts(
+        self,
+        shelf: Shelf,
+        changes: Sequence[FactChange],
+        at: datetime,
+        build: BuildMade,
+        *,
+        quiet: bool = True,
+    ) -> tuple[tuple[Made, ...], tuple[Entry, ...]]:
+        uid = self._clock.new_id()
+        answer = await self._do(
+            lambda rows: changing.change_facts(rows, shelf, changes, at, build, quiet, uid), durable=True
+        )
+        return cast("tuple[tuple[Made, ...], tuple[Entry, ...]]", answer)
 
     async def erase_facts(
         self, shelf: Shelf, wish: Erase, build: BuildErased

@@ -15,12 +15,17 @@ import pytest
 from runtime.clock import SystemClock
 from runtime.errors import Conflict
 from runtime.facts import FactWrite, Shelf
-from runtime.memory_service.consolidating import Plan, carry_out, look
+from runtime.memory_service.consolidating import Done, carry_out, keep, look
 from runtime.record import Record
 from runtime.store.opening import open_record
-from runtime.store.upkeep import exclusive
+from runtime.store.upkeep import back_up, exclusive
+from tests.fake_model.fixture import fake_model
+from tests.fake_model.plays import answer, failure
+from tests.fake_model.server import FakeModel
 from tests.runtime.cli.conftest import Farthing
 from tests.runtime.store.support import Scene
+
+__all__ = ["fake_model"]
 
 ADA, OTHER = Shelf("real", "shop", "user", "ada"), Shelf("real", "bank", "user", "ada")
 EVE = Shelf("real", "shop", "user", "eve")
@@ -139,18 +144,152 @@ def test_two_never_take_care_of_one_database(farthing: Farthing, db: Path) -> No
 
 def test_one_that_was_killed_goes_on_where_it_was(farthing: Farthing, db: Path) -> None:
     async def half(record: Record) -> None:
-        def killed(_plan: Plan) -> None:
+        def killed(_done: Done) -> None:
             raise KeyboardInterrupt
 
         plans = await look(record, "real", "ada", datetime.now(UTC))
+        parts = await keep(record, "real", "ada", plans, "batch", "bo", datetime.now(UTC))
         with pytest.raises(KeyboardInterrupt):
-            await carry_out(record, plans, "batch", "bo", datetime.now(UTC), killed)
+            await carry_out(record, "real", parts, "bo", lambda: datetime.now(UTC), killed)
 
     with_db(db, half)
     assert current(db, OTHER) == {}
     assert "insight" in current(db)
     assert farthing("memory", "consolidate", "--user", "ada", "--execute", "--db", str(db)).code == 0
     assert "insight" not in current(db)
-    assert [farthing("memory", "undo", "--user", "ada", "--db", str(db)).code for _ in range(3)] == [0, 0, 2]
+    assert [farthing("memory", "undo", "--user", "ada", "--db", str(db)).code for _ in range(2)] == [0, 2]
     assert {"insight", "mood"} < set(current(db))
     assert set(current(db, OTHER)) == {"mood"}
+
+
+def add(path: Path, key: str, value: str, origin: Any = "model", shelf: Shelf = ADA) -> None:
+    write = FactWrite(key=key, value=value, origin=origin)
+    with_db(path, lambda record: record.write_fact(shelf, write, PAST, lambda _w: [], run_id=None))
+
+
+@pytest.mark.promise("MEM-18")
+def test_what_was_previewed_is_what_is_done_and_what_moved_on_is_left(farthing: Farthing, db: Path) -> None:
+    at = ("--user", "ada", "--db", str(db))
+    seen = farthing("memory", "consolidate", *at, "--json").json
+    assert seen["batch"]
+    add(db, "later", "rides a red tandem to work", "derived")
+    add(db, "insight", "rides a unicycle")
+    said = farthing("memory", "consolidate", *at, "--execute")
+    assert said.code == 0, said.err
+    assert "Carried out: the preview of" in said.err
+    assert "insight left alone" in said.err
+    assert set(current(db)) == {"bike", "city", "insight", "later"}, "what came later was not previewed"
+    assert farthing("memory", "consolidate", *at, "--execute", "--json").json["planned_at"] is None
+    assert "later" not in current(db)
+
+
+def test_the_same_preview_twice_is_one_plan(farthing: Farthing, db: Path) -> None:
+    call = ("memory", "consolidate", "--user", "ada", "--json", "--db", str(db))
+    first = farthing(*call).json
+    assert farthing(*call).json == first
+
+
+def test_a_preview_without_changes_takes_the_place_of_an_earlier_one(farthing: Farthing, db: Path) -> None:
+    at = ("--user", "eve", "--db", str(db))
+    farthing("memory", "consolidate", *at)
+    add(db, "mood", "new", "user", EVE)
+    assert "Nothing to consolidate" in farthing("memory", "consolidate", *at).err
+    said = farthing("memory", "consolidate", *at, "--execute")
+    assert "Nothing to consolidate" in said.err
+    assert list(db.parent.glob("*.backup")) == []
+
+
+ALIKE = Shelf("rehearsal", "shop", "user", "ada")
+
+
+@pytest.mark.promise("MEM-22")
+def test_a_model_finds_what_words_do_not_and_the_preview_says_what_that_costs(
+    farthing: Farthing, db: Path
+) -> None:
+    add(db, "home", "lives in Ghent", "user", ALIKE)
+    add(db, "place", "lives in Ghent near the canal", "derived", ALIKE)
+    add(db, "bikes", "has 2 bicycles in the shed", "user", ALIKE)
+    add(db, "bicycles", "has 3 bicycles in the shed", "user", ALIKE)
+    at = ("--user", "ada", "--rehearsal", "--db", str(db))
+    first = farthing("memory", "consolidate", *at)
+    assert "are alike: --with-model asks scripted:rehearsal" in first.err
+    assert "at most 2 calls" in first.err
+    asked = farthing("memory", "consolidate", *at, "--with-model")
+    assert "place would be retired, home says the same" in asked.err
+    assert "bicycles and bikes contradict each other, would be marked" in asked.err
+    assert set(current(db, ALIKE)) == {"home", "place", "bikes", "bicycles"}
+    assert farthing("memory", "consolidate", *at, "--execute").code == 0
+    assert set(current(db, ALIKE)) == {"home", "bikes", "bicycles"}, "what people wrote stays"
+    again = farthing("memory", "consolidate", *at, "--with-model")
+    assert "No facts are alike that were not asked about before" in again.err
+    assert "contradict each other: set or forget one of them" in again.err
+    spent = farthing("spend", "--rehearsal", "--by", "purpose", "--json", "--db", str(db)).json
+    (line,) = [each for each in spent["lines"] if each["purpose"] == "consolidation"]
+    assert line["calls"] == 1
+    assert farthing("memory", "undo", *at).code == 0
+    assert set(current(db, ALIKE)) == {"home", "place", "bikes", "bicycles"}
+
+
+def test_without_a_model_the_rules_remain_and_it_is_said(
+    farthing: Farthing, db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("FARTHING_MODEL", raising=False)
+    said = farthing("memory", "consolidate", "--user", "ada", "--with-model", "--db", str(db))
+    assert said.code == 0
+    assert "No model is configured, so only the rules were applied." in said.err
+    assert "insight would be retired" in said.err
+    mixed = farthing("memory", "consolidate", "--user", "ada", "--model", "scripted", "--db", str(db))
+    assert mixed.code == 2
+    assert "cannot judge facts of real runs" in mixed.err
+
+
+def test_a_copy_that_was_begun_is_made_whole_and_one_that_is_there_stays(db: Path) -> None:
+    db.with_name(f"{db.name}.x.backup.part").write_bytes(b"half")
+    copy = back_up(db, "x")
+    assert current(copy) == current(db)
+    add(db, "more", "of it")
+    assert back_up(db, "x") == copy
+    assert "more" not in current(copy)
+    assert list(db.parent.glob("*.part")) == []
+
+
+@pytest.mark.promise("MEM-22")
+def test_a_model_over_http_judges_and_the_ledger_agrees(
+    farthing: Farthing, db: Path, monkeypatch: pytest.MonkeyPatch, fake_model: FakeModel
+) -> None:
+    monkeypatch.setenv("FARTHING_BASE_URL", fake_model.url)
+    monkeypatch.setenv("FARTHING_MODEL", "m")
+    monkeypatch.setenv("FARTHING_API_KEY", "none")
+    add(db, "dog", "has a dog")
+    add(db, "pet", "has a terrier, a dog")
+    verdict = {"pair": 1, "relation": "merge", "text": "has a dog, a terrier", "why": "one dog"}
+    at = ("--user", "ada", "--db", str(db))
+    fake_model.play(answer("that is one dog"), answer(json.dumps({"verdicts": [verdict]})))
+    said = farthing("memory", "consolidate", *at, "--with-model")
+    assert said.code == 0, said.err
+    assert "dog and pet would become one, pet: has a dog, a terrier" in said.err
+    spent = farthing("spend", "--by", "purpose", "--json", "--db", str(db)).json["lines"]
+    assert {line["purpose"]: line["calls"] for line in spent} == {"consolidation": 1, "repair": 1}
+    done = farthing("memory", "consolidate", *at, "--execute", "--json").json
+    (shop,) = [shelf for shelf in done["shelves"] if shelf["namespace"] == "shop"]
+    assert {change["action"] for change in shop["changes"]} == {"merge", "expire", "rewrite"}
+    assert current(db)["pet"] == "has a dog, a terrier"
+    shown = farthing("facts", "history", "pet", "--namespace", "shop", *at)
+    assert "has a terrier, a dog" in shown.out
+    farthing("memory", "undo", *at)
+    assert (current(db)["pet"], current(db)["dog"]) == ("has a terrier, a dog", "has a dog")
+
+
+def test_a_provider_that_fails_is_told_and_the_rules_remain(
+    farthing: Farthing, db: Path, monkeypatch: pytest.MonkeyPatch, fake_model: FakeModel
+) -> None:
+    monkeypatch.setenv("FARTHING_BASE_URL", fake_model.url)
+    monkeypatch.setenv("FARTHING_MODEL", "m")
+    monkeypatch.setenv("FARTHING_API_KEY", "none")
+    add(db, "dog", "has a dog")
+    add(db, "pet", "has a terrier, a dog")
+    fake_model.play(failure(401, {"message": "no such key"}))
+    said = farthing("memory", "consolidate", "--user", "ada", "--with-model", "--db", str(db))
+    assert said.code == 1
+    assert "model.auth" in said.err
+    assert "insight would be retired" in said.err

@@ -124,3 +124,11 @@ def test_terminal_json_is_laid_out_and_safe(terminal: Terminal, write_flow: Writ
     shown = plain(terminal("events", "--json", "--type", "agent.response").out)
     assert "a\\u202eb" in shown
     assert "\u202e" not in shown
+
+
+def test_terminal_shows_how_far_a_consolidation_has_come(terminal: Terminal) -> None:
+    for key, value in (("a", "likes green tea"), ("b", "likes green tea a lot")):
+        terminal("facts", "set", key, value, "--user", "ada", "--namespace", "n", "--rehearsal")
+    said = terminal("memory", "consolidate", "--user", "ada", "--rehearsal", "--with-model")
+    assert "░░ 0 of 1 questions" in said.out
+    assert "██ 1 of 1 questions" in said.out

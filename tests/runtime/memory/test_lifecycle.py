@@ -91,7 +91,12 @@ def test_promotion_weighs_age_accesses_confidence_and_links(row: list[Any]) -> N
 )
 def test_promotion_weights_make_one(row: list[Any]) -> None:
     *weights, valid = row
-    names = ("promotion_weight_age", "promotion_weight_access", "promotion_weight_confidence", "promotion_weight_connection")
+    names = (
+        "promotion_weight_age",
+        "promotion_weight_access",
+        "promotion_weight_confidence",
+        "promotion_weight_connection",
+    )
     fields = dict(zip(names, weights, strict=True))
     if valid:
         assert Lifecycle(**fields).promotion_weight_connection == weights[3]
@@ -204,4 +209,8 @@ def test_defaults_are_those_of_the_text() -> None:
         0.2,
         0.7,
     )
-    assert (ON.short_term_min_age_hours, ON.decay_check_interval_hours, ON.decayed_retention_days) == (24, 24, 30)
+    assert (ON.short_term_min_age_hours, ON.decay_check_interval_hours, ON.decayed_retention_days) == (
+        24,
+        24,
+        30,
+    )

@@ -11,7 +11,7 @@ import pytest
 from runtime.clock import VirtualClock
 from runtime.errors import BadFlow
 from runtime.facts import FactWrite, Shelf
-from runtime.memory_service.consolidating import undo
+from runtime.memory_service.consolidated import undo
 from runtime.testing import Bench, Ran, run_flow
 from tests.flows import agent_flow, calls, says
 from tests.runtime.memory_service.test_maintenance import events_of

@@ -318,6 +318,8 @@ const HANDLERS: Record<string, Take> = {
   'memory.erased': remembered,
   'memory.moved': remembered,
   'memory.compacted': remembered,
+  'memory.judged': remembered,
+  'memory.proposed': remembered,
   'memory.consolidated': remembered,
 }
 

@@ -1,0 +1,195 @@
+"""One consolidation from beginning to end: the preview, with a model where it is wished for, and the doing.
+
+What was previewed is what is done: the plan is stored, and `execute` carries out the newest one that is not
+done yet; only where there is none it makes one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from runtime.errors import InputError
+from runtime.events import MemoryProposed
+from runtime.facts import Fact, Partition
+from runtime.memory.consolidation import proposals, text_of
+from runtime.memory.pairing import batches, pairs
+from runtime.memory.policies import Vector
+from runtime.memory_service.consolidated import Past, past
+from runtime.memory_service.consolidating import (
+    Done,
+    Plan,
+    carry_out,
+    keep,
+    look,
+    refuse_while_active,
+    standing,
+)
+from runtime.run.judge import AtMost, Question, at_most, judge_for
+from runtime.run.judging import Answers, ask
+from runtime.run.services import Assignment, Services
+
+Step = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and of how much."""
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """Whose facts, who wishes it, and whether a model is to be asked: which, and under which limits."""
+
+    partition: Partition
+    user_id: str
+    actor: str
+    with_model: bool = False
+    model: str | None = None
+    limits: tuple[str, ...] = ()
+
+
+class Asking(NamedTuple):
+    """What a model could be asked, or was. `model` null: none is configured."""
+
+    model: str | None
+    pairs: int
+    most: AtMost
+    answers: Answers | None = None
+
+
+class Preview(NamedTuple):
+    """What would be changed, as plans by shelf and as the stored parts of it."""
+
+    plans: list[Plan]
+    parts: list[MemoryProposed]
+    asking: Asking
+
+    @property
+    def failed(self) -> bool:
+        """Whether some of what a model was asked got no answer that can be used."""
+        return self.asking.answers is not None and bool(self.asking.answers.failures)
+
+
+class Executed(NamedTuple):
+    """What was changed. `planned_at`: when a stored plan was made; null: just now. `preview`: what it was
+    made of then. `copy`: where the database was copied to."""
+
+    done: list[Done]
+    preview: Preview | None
+    planned_at: datetime | None
+    copy: Path | None
+
+
+def no_step(_what: str, _done: int, _of: int) -> None:
+    """Nobody watches."""
+
+
+async def preview(
+    services: Services, wish: Wish, step: Step = no_step, *, batch: str | None = None
+) -> Preview:
+    """See what would change, ask a model first where that is wished for, and store it as the plan: under
+    this batch, else under a new one unless just this is stored already."""
+    record, now = services.record, services.clock.now()
+    before = await past(record, wish.partition, wish.user_id)
+    judge = _judge(services, wish)
+    questions = await _questions(services, wish, before)
+    most = AtMost(0, 0, 0) if judge is None else at_most(services, judge, questions)
+    answers = None
+    if judge is not None and wish.with_model:
+        answers = await _ask(services, wish, judge, questions, step)
+        before = await past(record, wish.partition, wish.user_id)
+    plans = await look(record, wish.partition, wish.user_id, now, before)
+    parts = before.open_parts()
+    if batch is not None or not _same(parts, plans):
+        named = batch or services.clock.new_id()
+        parts = await keep(record, wish.partition, wish.user_id, plans, named, wish.actor, now)
+    asking = Asking(
+        None if judge is None else str(judge.model), sum(len(each.pairs) for each in questions), most, answers
+    )
+    return Preview(plans, parts, asking)
+
+
+async def execute(services: Services, wish: Wish, step: Step = no_step) -> Executed:
+    """Carry out the stored plan, or with a model or without any a new one, after a copy of the database.
+    Raises Conflict while another process does so or a run of the user is active."""
+    from runtime.store.upkeep import back_up, exclusive
+
+    record, path = services.record, services.settings.db
+    with exclusive(path):
+        await refuse_while_active(record, wish.user_id)
+        parts = [] if wish.with_model else (await past(record, wish.partition, wish.user_id)).open_parts()
+        planned_at, seen = (parts[0].at, None) if parts else (None, await preview(services, wish, step))
+        if seen is not None:
+            parts = seen.parts
+        if not parts:
+            return Executed([], seen, None, None)
+        copy = await asyncio.to_thread(back_up, path, parts[0].batch)
+        outcomes: list[Done] = []
+
+        def one(outcome: Done) -> None:
+            outcomes.append(outcome)
+            step("changes", len(outcomes), len(parts))
+
+        step("changes", 0, len(parts))
+        await carry_out(record, wish.partition, parts, wish.actor, services.clock.now, one)
+        return Executed(outcomes, seen, planned_at, copy)
+
+
+def _judge(services: Services, wish: Wish) -> Assignment | None:
+    """Who could be asked. A model that cannot be used matters only to those who want one."""
+    try:
+        return judge_for(services, wish.partition, wish.model, wish.limits)
+    except InputError:
+        if wish.with_model or wish.model is not None:
+            raise
+        return None
+
+
+async def _questions(services: Services, wish: Wish, before: Past) -> list[Question]:
+    found = []
+    for shelf, _ in await services.record.shelves(wish.partition, wish.user_id):
+        facts, _conflicts = await standing(services.record, shelf)
+        known = before.verdicts.get(shelf, {})
+        gone = {proposal.key for proposal in proposals(facts, services.clock.now())}
+        left = [fact for fact in facts if fact.key not in gone]
+        unknown = pairs(left, known.keys(), vectors=_vectors(left))
+        found += [Question(shelf, batch) for batch in batches(unknown)]
+    return found
+
+
+def _vectors(facts: Sequence[Fact]) -> list[Vector] | None:
+    """The meaning of facts as vectors, where the extra for it is installed."""
+    if len(facts) < 2 or find_spec("wordllama") is None:
+        return None
+    from runtime.memory.finding.embed import StaticEmbedder
+
+    return [vector.tolist() for vector in StaticEmbedder()([text_of(fact) for fact in facts])]
+
+
+async def _ask(
+    services: Services, wish: Wish, judge: Assignment, questions: Sequence[Question], step: Step
+) -> Answers:
+    if not questions:
+        return Answers(0, ())
+    count = 0
+
+    def one() -> None:
+        nonlocal count
+        count += 1
+        step("questions", count, len(questions))
+
+    step("questions", 0, len(questions))
+    return await ask(services, judge, wish.partition, wish.user_id, questions, one)
+
+
+def _same(parts: Sequence[MemoryProposed], plans: Sequence[Plan]) -> bool:
+    """Whether the stored plan, or what is left of it, is what would be proposed now."""
+    stored = [(p.namespace, p.scope, p.owner, change) for p in parts for change in p.changes]
+    found = [
+        (plan.shelf.namespace, plan.shelf.scope, plan.shelf.owner, proposal.event())
+        for plan in plans
+        for proposal in plan.proposals
+    ]
+    return stored == found
