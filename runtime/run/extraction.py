@@ -8,6 +8,7 @@ from runtime.events import CallError, PolicyFailed
 from runtime.facts import Origin
 from runtime.memory_service import MemoryService, Where
 from runtime.memory_service.extracting import INSTRUCTION, SCHEMA, statements_of, text_of
+from runtime.memory_service.gate import normal
 from runtime.messages import Message, Request
 from runtime.reasoning.action import find_value
 from runtime.record import Turn
@@ -20,7 +21,8 @@ MAX_OUTPUT_TOKENS = 1000
 
 async def extract(services: Services, account: Account, memory: MemoryService, turn: Turn) -> None:
     """Ask for what the turn tells and write it as derived facts. A key that a person or the model itself
-    wrote is left alone. Whatever fails is said, and changes nothing."""
+    wrote is left alone, and so is what they said of the same attribute of the same subject.
+    Whatever fails is said, and changes nothing."""
     most = memory.config.extraction.max_facts
     try:
         found = statements_of(await _asked(services, account, turn, most), most)
@@ -28,10 +30,12 @@ async def extract(services: Services, account: Account, memory: MemoryService, t
         _say(account, failure)
         return
     memory.tainted = turn.tainted
-    known = {fact.key: fact for fact in await memory.current()}
+    told = [fact for fact in await memory.current() if fact.origin not in ("derived", "tainted")]
+    keys = {fact.key for fact in told}
+    about = {(fact.subject, fact.attribute) for fact in told if fact.subject and fact.attribute}
     for said, confidence in found:
-        before = known.get(said.key) if isinstance(said.key, str) else None
-        if before is not None and before.origin not in ("derived", "tainted"):
+        same = (normal(said.subject), normal(said.attribute)) in about
+        if same or (isinstance(said.key, str) and said.key in keys):
             continue
         origin: Origin = "tainted" if turn.tainted else "derived"
         try:

@@ -16,9 +16,9 @@ from runtime.run.start import RunRequest, prepare
 from runtime.settings import load_settings
 from runtime.testing import Bench
 from runtime.testing.bench import FixedClients, scripted
-from tests.flows import says
+from tests.flows import agent_flow, says
 from tests.runtime.memory_service.test_assembly import with_window
-from tests.runtime.memory_service.test_maintenance import COMPACTS, document, events_of, talk
+from tests.runtime.memory_service.test_maintenance import COMPACTS, EXTRACTS, document, events_of, finds, talk
 
 SHELF = Shelf("real", "f", "user", "local")
 
@@ -83,3 +83,17 @@ async def test_another_model_may_write_the_summaries(tmp_path: Path) -> None:
         assert ran.outcome.state == "completed"
         rows = await bench.record.ledger(LedgerFilter(purpose="summary"))
         assert {str(row.model) for row in rows if row.kind == "settle"} == {"local:small"}
+
+
+@pytest.mark.parametrize("origin", ["user", "model"])
+async def test_what_is_extracted_never_retires_what_was_told_of_the_same(origin: Any) -> None:
+    shelf = SHELF._replace(partition="rehearsal")
+    async with Bench() as bench:
+        told = FactWrite(key="told", value="coffee", origin=origin, subject="ada", attribute="drink")
+        await bench.record.write_fact(shelf, told, bench.clock.now(), lambda _written: [], run_id=None)
+        found = finds(
+            {"key": "guess", "value": "tea", "subject": "Ada", "attribute": "drink"},
+            {"key": "other", "value": "cake", "subject": "Ada", "attribute": "food"},
+        )
+        await bench.run(agent_flow(memory=EXTRACTS), "go", script=[says("ok"), found])
+        assert [fact.key for fact in await bench.record.facts(shelf)] == ["other", "told"]
