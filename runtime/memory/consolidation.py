@@ -6,6 +6,8 @@ What a model said of pairs of facts adds to that; it never replaces what a user 
 
 from __future__ import annotations
 
+import re
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
@@ -70,19 +72,53 @@ def _repeats(facts: Sequence[Fact], rules: Compaction) -> list[Proposal]:
     """Derived facts that say what another says: a told one, or a newer derived one."""
     told = [fact for fact in facts if fact.origin != "derived"]
     derived = sorted((fact for fact in facts if fact.origin == "derived"), key=_newest_first, reverse=True)
-    kept, found = [(_insight(fact), fact) for fact in told], list[Proposal]()
+    kept, found = _Kept(rules.insight_similarity_threshold), list[Proposal]()
+    for fact in told:
+        kept.add(fact)
     for fact in derived:
-        mine = _insight(fact)
-        alike = ((likeness(other, mine), told.key, told.version) for other, told in kept)
-        best = max(alike, default=(0.0, "", 0))
-        if best[0] >= rules.insight_similarity_threshold:
-            why = f"{best[1]} says the same ({best[0]:.0%} alike)"
-            found.append(
-                Proposal("merge", fact.key, fact.version, why, best[1], fact.valid_to, by_version=best[2])
-            )
-        else:
-            kept.append((mine, fact))
+        best = kept.most_like(fact)
+        if best is None:
+            kept.add(fact)
+            continue
+        share, other = best
+        why = f"{other.key} says the same ({share:.0%} alike)"
+        found.append(
+            Proposal("merge", fact.key, fact.version, why, other.key, fact.valid_to, by_version=other.version)
+        )
     return found
+
+
+class _Kept:
+    """Facts that stay, found by their words: only those that share enough of them are compared."""
+
+    def __init__(self, threshold: float) -> None:
+        self._threshold = threshold
+        self._facts: list[tuple[Fact, Insight, int]] = []
+        self._having: defaultdict[str, list[int]] = defaultdict(list)
+
+    def add(self, fact: Fact) -> None:
+        words = _words(fact)
+        for word in words:
+            self._having[word].append(len(self._facts))
+        self._facts.append((fact, _insight(fact), len(words)))
+
+    def most_like(self, fact: Fact) -> tuple[float, Fact] | None:
+        """The most alike of those that are alike enough, and how much."""
+        words, mine = _words(fact), _insight(fact)
+        common = Counter(place for word in words for place in self._having.get(word, ()))
+        best: tuple[float, str, Fact] | None = None
+        for place, shared in common.items():
+            other, insight, size = self._facts[place]
+            if 2 * shared / (size + len(words)) < self._threshold:
+                continue
+            share = likeness(insight, mine)
+            if share >= self._threshold and (best is None or (share, other.key) > best[:2]):
+                best = share, other.key, other
+        return None if best is None else (best[0], best[2])
+
+
+def _words(fact: Fact) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", text_of(fact).casefold()))
 
 
 def _judged(facts: Mapping[str, Fact], found: Sequence[Proposal], said: Sequence[Said]) -> list[Proposal]:

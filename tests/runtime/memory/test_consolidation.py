@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from runtime.events import Verdict
 from runtime.facts import Fact
+from runtime.memory.compaction_rules import Compaction
 from runtime.memory.consolidation import PROTECTED, Proposal, Said, proposals
+from runtime.memory.insights import Insight, likeness
 from tests.runtime.store.support import START
 
 NOW = START + timedelta(days=10)
@@ -136,3 +138,22 @@ def test_no_verdict_ever_takes_what_a_person_wrote(origins: list[Any], data: st.
     rewritten = [proposal.by for proposal in changed if proposal.action == "rewrite"]
     assert len({*retired, *rewritten}) == len(retired) + len(rewritten)
     assert not set(retired) & {proposal.by for proposal in changed}
+
+
+@given(st.lists(st.lists(st.sampled_from("abcdefg1"), min_size=1, max_size=6), max_size=9), st.data())
+def test_what_repeats_is_found_as_if_all_were_compared(texts: list[list[str]], data: st.DataObject) -> None:
+    facts = [
+        fact(f"k{n}", " ".join(text), data.draw(st.sampled_from(["model", "derived"])), day=n)
+        for n, text in enumerate(texts)
+    ]
+    rules = Compaction()
+    kept = [each for each in facts if each.origin == "model"]
+    expected = {}
+    for one in reversed([each for each in facts if each.origin == "derived"]):
+        alike = [(likeness(Insight(o.key, o.value), Insight(one.key, one.value)), o.key) for o in kept]
+        best = max(alike, default=(0.0, ""))
+        if best[0] >= rules.insight_similarity_threshold:
+            expected[one.key] = best[1]
+        else:
+            kept.append(one)
+    assert {each.key: each.by for each in proposals(facts, NOW, rules)} == expected
