@@ -118,4 +118,17 @@ describe('Run', () => {
     vi.useRealTimers()
     expect(started).toHaveBeenCalledTimes(1)
   })
+
+  test('asks for a text where the flow takes one and nothing but blanks was typed', async () => {
+    vi.spyOn(api, 'validate').mockResolvedValue({ ...FINE, input: { schema: null, title: '' } } as Validation)
+    vi.useFakeTimers()
+    useLaunch.getState().set({ text: ' \n' })
+    await launch()
+    expect(started).not.toHaveBeenCalled()
+    expect(useUi.getState().toast?.text).toBe('Type something for the flow first.')
+    useLaunch.getState().set({ text: 'Hello' })
+    await launch()
+    vi.useRealTimers()
+    expect(started).toHaveBeenCalledTimes(1)
+  })
 })

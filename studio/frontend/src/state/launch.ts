@@ -44,6 +44,12 @@ export function missingFields(): string[] {
   return (schema?.required ?? []).filter((name) => [undefined, null, ''].includes(fields[name] as never) && schema?.properties?.[name]?.default === undefined)
 }
 
+/** Whether the flow takes a text and none was typed: a model would be paid to answer nothing. */
+export const saysNothing = () => {
+  const { input } = useValidation.getState()
+  return !!input && !input.schema && !useLaunch.getState().text.trim()
+}
+
 export function request(): RunRequest {
   const { session, user } = useLaunch.getState()
   const flow = useFlow.getState()
@@ -84,6 +90,12 @@ function proceed(given: RunRequest | undefined, answered: readonly Question['kin
     ui.set({ drawer: true, tab: 'chat' })
     ui.say(`Fill in ${missing.join(', ')} first.`, true)
     setTimeout(() => document.querySelector<HTMLElement>(`.composer [data-field="${CSS.escape(missing[0]!)}"] :is(input, textarea, select)`)?.focus(), 30)
+    return
+  }
+  if (!given && saysNothing()) {
+    ui.set({ drawer: true, tab: 'chat' })
+    ui.say('Type something for the flow first.', true)
+    setTimeout(() => document.querySelector<HTMLElement>('.composer textarea')?.focus(), 30)
     return
   }
   // Only now: whether a form or a text is asked for, the validator has said.
