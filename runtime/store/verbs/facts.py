@@ -101,8 +101,8 @@ def _write(
             _settle(rows, shelf, conflicts, at)
         return Written("seen", _seen(rows, shelf, live, write))
     last = versions[-1].fact.version if versions else 0
-    protected = next((r for r in [live, *rivals] if r is not None and not r.fact.tainted), None)
-    if tainted and protected is not None:
+    protected = next((r for r in [live, *rivals] if r is not None and _outranks(r.fact, write)), None)
+    if protected is not None:
         for row in conflicts:
             if _same(row.fact, write, said):
                 return Written("conflict", _seen(rows, shelf, row, write), protected.fact)
@@ -117,6 +117,14 @@ def _write(
     if replaced:
         return Written("replaced", fact, replaced[0].fact)
     return Written("created", fact)
+
+
+def _outranks(fact: Fact, write: FactWrite) -> bool:
+    """A tainted write takes the place of no untainted fact, and what was derived of none that a person
+    wrote."""
+    if write.origin == "tainted":
+        return not fact.tainted
+    return write.origin == "derived" and fact.origin in ("user", "operator") and not fact.internal
 
 
 def _rivals(

@@ -125,6 +125,18 @@ async def test_saying_the_untainted_value_again_settles_a_conflict(scene: Scene)
     assert [fact.state for fact in await scene.versions(ANN, "k")] == ["current", "superseded"]
 
 
+@pytest.mark.parametrize("origin", ["user", "operator"])
+async def test_what_was_derived_stands_beside_what_a_person_wrote(scene: Scene, origin: Any) -> None:
+    who: dict[str, Any] = {"subject": "Ann", "attribute": "town"}
+    await scene.write(ANN, "home", "Bern", origin=origin, **who)
+    assert (await scene.write(ANN, "home", "Basel", origin="derived", **who)).outcome == "conflict"
+    assert (await scene.write(ANN, "lives_in", "Basel", origin="derived", **who)).outcome == "conflict"
+    assert await scene.current(ANN) == {"home": "Bern"}
+    await scene.write(ANN, "home", "Basel", origin="model", **who)
+    assert await scene.current(ANN) == {"home": "Basel"}
+    assert (await scene.write(ANN, "home", "Biel", origin="derived", **who)).outcome == "replaced"
+
+
 async def test_a_tainted_fact_gives_way_and_is_cleared_by_an_untainted_repeat(scene: Scene) -> None:
     await scene.write(ANN, "k", 1, origin="tainted")
     assert (await scene.write(ANN, "k", 2, origin="tainted")).outcome == "replaced"
