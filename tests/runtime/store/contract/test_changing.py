@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from runtime.errors import Conflict
@@ -60,7 +62,7 @@ async def test_what_moved_on_is_left_whole(scene: Scene) -> None:
 
 
 async def test_what_was_retired_comes_back_unless_it_was_forgotten_or_is_said_elsewhere(scene: Scene) -> None:
-    about = {"subject": "ann", "attribute": "city"}
+    about: dict[str, Any] = {"subject": "ann", "attribute": "city"}
     await scene.write(SHELF, "a", "Ghent", origin="derived", **about)
     await scene.write(SHELF, "b", "x")
     back = FactChange(gone=(("a", 1),), write=FactWrite(key="a", value="Ghent", **about))
