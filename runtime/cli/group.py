@@ -39,7 +39,7 @@ SECTIONS = (
             "context": "Show what a model was sent and what each part cost.",
             "sessions": "List sessions with their cost.",
             "facts": "Look at and change what is remembered.",
-            "memory": "Sum up old turns, retire facts that are over.",
+            "memory": "Sum up old turns; retire, merge and mark facts.",
             "spend": "Sum up tokens and money, down to each call.",
             "budget": "Show budgets, raise one or reset it.",
         },

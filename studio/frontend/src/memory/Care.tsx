@@ -32,7 +32,7 @@ export function Care({ user, rehearsal, operator, onChanged }: { user: string; r
       <p>Facts whose time is over, and derived facts that say what another says, are retired. Nothing is deleted: each change can be taken back.</p>
       {plan.error !== null && <Failure error={plan.error} retry={reload} />}
       {error !== null && <Failure error={error} />}
-      {running && <p role="status"><progress value={last.done} max={Math.max(1, last.of)} aria-label="Consolidation" /> {last.done} of {last.of} shelves</p>}
+      {running && <p role="status"><progress value={last.done} max={Math.max(1, last.of)} aria-label="Consolidation" /> {last.done} of {last.of} parts</p>}
       {last?.state === 'failed' && <p className="wrongs warn">The last one ended early: {last.error} {last.remedy}</p>}
       {last?.state === 'done' && <p className="good" role="status"><Icon name="check" /> Consolidated {ago(last.at)}.</p>}
       {undone && <p role="status">{plural(undone.keys.length, 'fact')} {undone.keys.length === 1 ? 'is' : 'are'} current again{undone.left.length ? `; written since, and left as they are: ${undone.left.join(', ')}` : ''}.</p>}
