@@ -54,6 +54,9 @@ class ModelName(NamedTuple):
 
 
 SCRIPTED = "scripted"
+ENV_PROVIDER = "env"
+"""The provider that `FARTHING_BASE_URL` makes."""
+
 BUILT_IN: tuple[Provider, ...] = (
     Provider(
         name="openai",

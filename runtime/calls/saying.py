@@ -33,6 +33,7 @@ from runtime.ledger import (
     gauge_text,
 )
 from runtime.messages import Reply, Request
+from runtime.providers import SCRIPTED
 from runtime.record import CallHeld
 
 
@@ -147,10 +148,18 @@ class Opening:
         lower = "" if over else " Or let the agent answer in less: `max_output_tokens`."
         return BudgetExceeded(
             f"The budget {rule.name!r} {words}: {gauge_text(shown)}.",
-            remedy=f"Raise {rule.field}{_or_for_now(rule)}.{lower}",
+            remedy=f"Raise {rule.field}{self._or_for_now(rule)}.{lower}",
             node_id=node_id,
             run_id=run_id,
         )
+
+    def _or_for_now(self, rule: Rule) -> str:
+        """The command that raises it, of a rehearsal the rehearsal's: a limit of one run cannot be raised."""
+        if rule.period == "run":
+            return ""
+        session = " --session NAME" if rule.period == "session" else ""
+        rehearsal = " --rehearsal" if self.account.model.provider == SCRIPTED else ""
+        return f", or for now: farthing budget raise {rule.name} --to N --reason WHY{session}{rehearsal}"
 
     def waited_too_long(self, held: CallHeld, wait_s: float) -> BudgetWaitTimeout:
         """The error of a call that other calls' holds kept out for too long."""
@@ -162,13 +171,6 @@ class Opening:
             node_id=self.account.node_id,
             run_id=self.account.run_id,
         )
-
-
-def _or_for_now(rule: Rule) -> str:
-    """A limit of one run cannot be raised; the others can."""
-    if rule.period == "run":
-        return ""
-    return f", or for now: farthing budget raise {rule.name} --to N --reason WHY"
 
 
 def _may_use(rule: Rule, refused: Refused) -> str:

@@ -12,7 +12,7 @@ import click
 from runtime.cli import options
 from runtime.cli.events_chosen import Wanted, chosen, known_types, stored_of
 from runtime.cli.events_files import print_csv, write_html
-from runtime.cli.find import find_session
+from runtime.cli.find import find_session, newer_rehearsal
 from runtime.cli.opening import with_record
 from runtime.cli.plain import clip, json_visible, one_line
 from runtime.cli.streams import coloured, is_terminal, say, width_of, write
@@ -99,6 +99,12 @@ def command(
         line = await _session(record, session, wanted, partition, user_id, flow)
         if line.partition == "rehearsal" and not rehearsal:
             say("No real session fits; this is a rehearsal.", "yellow")
+        if (
+            session is None
+            and run_id is None
+            and await newer_rehearsal(record, line, user_id=user_id, flow=flow)
+        ):
+            say("A rehearsal is newer; --rehearsal shows it.", "yellow")
         if follow:
             await _follow(record, line, wanted, as_json=as_json)
         elif html is not None:

@@ -53,6 +53,15 @@ async def find_session(
     raise await _none(record, SessionFilter(partition or "real", user_id, None, name))
 
 
+async def newer_rehearsal(
+    record: Record, shown: SessionLine, *, user_id: str | None = None, flow: str | None = None
+) -> bool:
+    """Whether a rehearsal of that user and flow is newer than the real session that is shown."""
+    flow_id = await flow_id_of(record, flow, "rehearsal") if flow is not None else None
+    latest = await _named(record, SessionFilter("rehearsal", user_id, flow_id))
+    return shown.partition == "real" and bool(latest) and latest[0].last_at > shown.last_at
+
+
 async def _named(record: Record, which: SessionFilter) -> list[SessionLine]:
     """Sessions of that name; without a name the latest one that is not Farthing's own."""
     if which.name is not None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from runtime.clock import Clock, SystemClock
+from runtime.errors import NotFound
 from runtime.record import Record
 
 if TYPE_CHECKING:
@@ -29,7 +30,11 @@ def read_settings(db: Path | None, *, folder: Path | None = None) -> Settings:
 
 
 def with_tools(settings: Settings, files: Sequence[Path]) -> Settings:
-    """The settings with the files of `--tools` beside the user's own."""
+    """The settings with the files of `--tools` beside the user's own. Raises NotFound for one that is not
+    there, whether or not the flow would have used it."""
+    for each in files:
+        if not each.is_file():
+            raise NotFound(f"There is no file {str(each)!r}.", remedy="Check the path after --tools.")
     return msgspec.structs.replace(settings, tool_files=(*settings.tool_files, *files)) if files else settings
 
 

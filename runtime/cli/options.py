@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
+from runtime.errors import BadInput
+
 F = TypeVar("F", bound=Callable[..., Any])
 LOCAL_USER = "local"
 """Who works here where no user is named: the one person of their own machine."""
@@ -84,6 +86,13 @@ def whoami() -> str:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
         return LOCAL_USER
+
+
+def refuse_empty(*given: tuple[str, str | None]) -> None:
+    """Raise BadInput for an option that was given nothing: in a script, a variable that nobody set."""
+    for name, value in given:
+        if value is not None and not value.strip():
+            raise BadInput(f"{name} is empty.", remedy=f"Give it a value, or leave {name} out.")
 
 
 def examples(*lines: str) -> str:

@@ -112,6 +112,7 @@ def command(
     Exit codes: 0 done, 1 failed, 2 bad input, 3 stopped by a budget, 130 cancelled.
     """
     try:
+        options.refuse_empty(("--user", user_id), ("--session", session), ("--model", model))
         file = files.read_flow(flow)
         refuse_others(batch, out, record_to, (text, input_file, sets))
         given = gather(Given(text, input_file, sets)) if batch is None else None

@@ -9,7 +9,7 @@ from datetime import datetime
 from runtime.errors import ModelFailure
 from runtime.messages import Reply
 from runtime.models.said import Said, retry_after, said_by, said_in
-from runtime.providers import Provider
+from runtime.providers import ENV_PROVIDER, Provider
 
 RETRYABLE = frozenset({"rate_limited", "provider_down", "unreachable"})
 """Kinds that were surely not billed and may pass."""
@@ -51,13 +51,11 @@ REMEDIES = {
     "auth": "Check {key_from}, then ask `farthing doctor`.",
     "quota": "Add credit at the provider or choose another model with --model.",
     "rate_limited": "Wait, run fewer agents at once, or give the agent fallback_models.",
-    "model_not_found": "Check the model's name and base_url of [providers.{name}] in your settings; "
-    "`farthing doctor` shows both.",
+    "model_not_found": "Check the model's name and {base_url}; `farthing doctor` shows both.",
     "context_overflow": "Send less history (the agent's context) or choose a model with a larger window.",
     "provider_down": "Try again later or give the agent fallback_models.",
     "timeout": "Raise timeout_s of [providers.{name}] in your settings or choose a faster model.",
-    "unreachable": "Check base_url of [providers.{name}] in your settings and the network; `farthing doctor` "
-    "tries it.",
+    "unreachable": "Check {base_url} and the network; `farthing doctor` tries it.",
     "connection_lost": "It may have been charged. Run again; set the agent's retry_maybe_billed to have "
     "that done.",
     "stream_broken": "It may have been charged. Run again; set the agent's retry_maybe_billed to have "
@@ -67,8 +65,8 @@ REMEDIES = {
     "empty": "Run again, raise the agent's max_output_tokens, or choose another model.",
     "bad_request": "Check the agent's model, temperature, max_output_tokens and tools against what this "
     "model takes.",
-    "bad_response": "Check that base_url of [providers.{name}] is an OpenAI-compatible endpoint (most end in "
-    "/v1); `farthing doctor` tries it.",
+    "bad_response": "Check that {base_url} is an OpenAI-compatible endpoint (most end in /v1); "
+    "`farthing doctor` tries it.",
 }
 
 
@@ -86,7 +84,10 @@ def failure(
 ) -> ModelFailure:
     """A failure of this kind with its usual verdicts and remedy. `what` is made safe to show."""
     key_from = provider.key_from or f"key of [providers.{provider.name}] in your settings"
-    words = (remedy or REMEDIES[kind]).format(name=provider.name, key_from=key_from)
+    base_url = f"base_url of [providers.{provider.name}] in your settings"
+    if provider.name == ENV_PROVIDER:
+        base_url = "FARTHING_BASE_URL"
+    words = (remedy or REMEDIES[kind]).format(name=provider.name, key_from=key_from, base_url=base_url)
     return ModelFailure(
         kind,
         f"{provider.name}: {shown(what, provider)}".rstrip(".") + ".",

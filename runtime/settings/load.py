@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runtime.providers import BUILT_IN, Provider
+from runtime.providers import BUILT_IN, ENV_PROVIDER, Provider
 from runtime.settings.budgets import default_daily, user_budgets
 from runtime.settings.files import mode_of, read_text
 from runtime.settings.keys import read_keys
-from runtime.settings.model import ENV_PROVIDER, Display, FromEnv, Secret, Settings
+from runtime.settings.model import Display, FromEnv, Secret, Settings
 from runtime.settings.places import config_path, database_path, keys_path
 from runtime.settings.providers import Filling, env_provider, fill
 

@@ -9,11 +9,8 @@ import msgspec
 
 from runtime.errors import BadSettings, NotFound
 from runtime.ledger import Rule
-from runtime.providers import SCRIPTED, ModelName, Provider
+from runtime.providers import ENV_PROVIDER, SCRIPTED, ModelName, Provider
 from runtime.settings.places import keys_path
-
-ENV_PROVIDER = "env"
-"""The provider that `FARTHING_BASE_URL` makes."""
 
 
 class Secret(msgspec.Struct, frozen=True, kw_only=True):

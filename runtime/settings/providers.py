@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 import msgspec
 
 from runtime.errors import BadSettings
-from runtime.providers import BUILT_IN, SCRIPTED, Price, Provider
+from runtime.providers import BUILT_IN, ENV_PROVIDER, SCRIPTED, Price, Provider
 from runtime.settings.keys import Stored, stored_key
-from runtime.settings.model import ENV_PROVIDER, Secret
+from runtime.settings.model import Secret
 
 if TYPE_CHECKING:
     from runtime.settings.document import PriceTable, ProviderTable

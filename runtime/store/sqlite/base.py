@@ -79,7 +79,8 @@ class SqliteBase:
                 )
             at = self._clock.now()
             await self._do(lambda rows: owners.register(rows, at))
-            (self._waiting.pulse,) = self._read.execute("SELECT beats FROM pulse").fetchone()
+            with told_as_ours(self.path):
+                (self._waiting.pulse,) = self._read.execute("SELECT beats FROM pulse").fetchone()
             await self.reap()
         except BaseException:
             await self.close()

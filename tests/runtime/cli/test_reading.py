@@ -12,8 +12,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from runtime.cli.find import find_session, newer_rehearsal
 from runtime.events import event_types
 from tests.runtime.cli.conftest import Farthing
+from tests.runtime.store.support import open_scene
 
 Write = Callable[..., str]
 USED = {"input": 1000, "cached": 400, "output": 100, "reasoning": 20}
@@ -75,6 +77,23 @@ def test_events_takes_an_id_and_the_beginning_of_one(ran: Farthing) -> None:
 def test_events_says_that_it_shows_a_rehearsal(ran: Farthing) -> None:
     assert "rehearsal" in ran("events", "monday").err
     assert ran("events", "monday", "--rehearsal").err == ""
+
+
+async def test_a_rehearsal_that_is_newer_than_the_real_session_shown_is_noticed() -> None:
+    scene = await open_scene(None)
+    await scene.claim("run-1", "s1", partition="rehearsal")
+    scene.clock.advance(60)
+    await scene.claim("run-2", "s2")
+    real = await find_session(scene.record, None)
+    assert real.name == "s2"
+    assert not await newer_rehearsal(scene.record, real)
+    scene.clock.advance(60)
+    await scene.claim("run-3", "s3", partition="rehearsal")
+    real = await find_session(scene.record, None)
+    assert real.name == "s2"
+    assert await newer_rehearsal(scene.record, real)
+    assert not await newer_rehearsal(scene.record, real, user_id="bob")
+    await scene.record.close()
 
 
 def test_events_json_is_an_event_a_line_without_gaps(ran: Farthing) -> None:

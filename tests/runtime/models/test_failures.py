@@ -10,7 +10,9 @@ import pytest
 
 from runtime.errors import ModelFailure
 from runtime.messages import Reply
+from runtime.models import failures
 from runtime.models.openai_compatible import OpenAICompatible
+from runtime.providers import ENV_PROVIDER, Provider
 from runtime.usage import Usage
 from tests.fake_model.plays import Play, answer, failure, frame, raw, stream
 from tests.fake_model.server import FakeModel
@@ -288,3 +290,12 @@ async def test_failures_name_the_key_and_where_it_comes_from(
     fake_model.play(failure(401, {"message": "No."}))
     remedy = (await failing(model)).remedy or ""
     assert "FAKE_API_KEY" in remedy and "farthing doctor" in remedy
+
+
+@pytest.mark.parametrize("kind", ["unreachable", "bad_response", "model_not_found"])
+def test_failures_name_the_place_where_the_address_was_set(kind: str) -> None:
+    by_env = failures.failure(kind, Provider(name=ENV_PROVIDER, base_url="http://x/v1"), "It failed").remedy
+    by_settings = failures.failure(kind, Provider(name="mine", base_url="http://x/v1"), "It failed").remedy
+    assert by_env is not None and by_settings is not None
+    assert "FARTHING_BASE_URL" in by_env and "[providers" not in by_env
+    assert "base_url of [providers.mine]" in by_settings

@@ -211,3 +211,21 @@ async def test_equal_pots_count_together_and_the_lowest_limit_binds() -> None:
     assert len(ran.requests) == 1
     assert "'l50' is used up: 60 tokens of 50 tokens" in ran.of("agent.error")[0].message
     assert [gauge.used for gauge in ran.outcome.gauges] == [60, 60]
+
+
+@pytest.mark.parametrize(
+    ("period", "model", "said"),
+    [
+        ("daily", "local:m", "farthing budget raise b0 --to N --reason WHY."),
+        ("daily", "scripted", "farthing budget raise b0 --to N --reason WHY --rehearsal."),
+        ("session", "scripted", "farthing budget raise b0 --to N --reason WHY --session NAME --rehearsal."),
+    ],
+)
+async def test_the_raise_that_is_proposed_is_one_of_the_budget_that_stopped(
+    period: str, model: str, said: str
+) -> None:
+    async with Bench() as bench:
+        document = agent_flow(budgets=[{"metric": "tokens", "period": period, "limit": 0}])
+        ran = await bench.run(document, "go", name=model)
+    (error,) = ran.of("agent.error")
+    assert error.remedy.endswith(said)

@@ -102,6 +102,31 @@ async def test_a_torn_database_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.promise("STO-5")
+async def test_a_database_damaged_anywhere_is_told_as_such(tmp_path: Path) -> None:
+    whole = tmp_path / "whole.db"
+    scene = await open_scene(whole)
+    claimed = await scene.claim()
+    await scene.call("k")
+    await scene.finish()
+    await scene.record.close()
+    sound = whole.read_bytes()
+    refused = 0
+    for at in range(4096, len(sound), 4096):
+        path = tmp_path / f"{at}.db"
+        path.write_bytes(sound[:at] + b"\xff" * 4096 + sound[at + 4096 :])
+        try:
+            record = await open_path(path)
+            try:
+                await record.events_json(claimed.session_uid)
+            finally:
+                await record.close()
+        except StoreError as error:
+            assert error.remedy
+            refused += 1
+    assert refused > 3
+
+
+@pytest.mark.promise("STO-5")
 async def test_another_programs_database_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "farthing.db"
     alter(path, "CREATE TABLE diary (page TEXT)")
