@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from itertools import combinations
 from typing import Any
 
 from playwright.sync_api import expect
@@ -206,3 +207,28 @@ def test_run_points_at_a_required_field_that_is_empty(tab: Tab, live: Live) -> N
     field.fill("Why?")
     tab.run()
     expect(tab.log.locator(".bubble").last).to_have_text("Fine.")
+
+
+def test_what_is_added_lies_on_nothing_and_a_note_is_written_in_at_once(tab: Tab) -> None:
+    page = tab.go("/new").page
+    expect(page.get_by_text("An empty flow.")).to_be_visible()
+    for name in ("input", "agent", "output", "memory"):
+        page.keyboard.press("/")
+        page.keyboard.type(name)
+        page.keyboard.press("Enter")
+        expect(tab.node(name)).to_be_visible()
+    tab.still()
+    boxes = [tab.node(name).bounding_box() for name in ("input", "agent", "output", "memory")]
+    for first, second in combinations(boxes, 2):
+        assert first is not None and second is not None
+        assert (
+            first["x"] + first["width"] <= second["x"]
+            or second["x"] + second["width"] <= first["x"]
+            or first["y"] + first["height"] <= second["y"]
+            or second["y"] + second["height"] <= first["y"]
+        )
+    page.get_by_role("button", name="Note", exact=True).click()
+    note = page.get_by_role("textbox", name="Note", exact=True)
+    expect(note).to_be_focused()
+    page.keyboard.type("Remember the milk")
+    expect(note).to_have_value("Remember the milk")

@@ -12,6 +12,7 @@ import { fits, lookup } from '../state/ports'
 import { useUi } from '../state/ui'
 import { useValidation } from '../state/validation'
 import { CardNodeView, FrameNodeView, NoteNodeView } from './FlowNode'
+import { FIT } from './spot'
 import { layout } from './layout'
 import { FarWires } from './FarWires'
 import { Far } from './ports'
@@ -23,7 +24,6 @@ export const NODE_TYPES = { card: CardNodeView, pill: CardNodeView, note: NoteNo
 export const EDGE_TYPES = { wire: WireView } as unknown as EdgeTypes
 const NO_EDGES: Wire[] = []
 const GRID: [number, number] = [10, 10]
-const FIT = { padding: 0.12, maxZoom: 1 }
 /** More nodes than this: only those in sight are drawn. */
 const MANY = 150
 /** A large flow opens small, so that its ports need not be drawn before it is fitted. */
@@ -113,7 +113,7 @@ export function Canvas() {
     <section className={`canvas${wiring ? ' wiring' : ''}${far ? ' far' : ''}`} aria-label="Canvas" onDragOver={(e) => e.preventDefault()} onDrop={onDrop}
       onDoubleClick={(e) => {
         const on = e.target as Element
-        if (on.classList.contains('react-flow__pane')) useUi.getState().set({ quickAdd: { screen: { x: e.clientX, y: e.clientY } } })
+        if (on.classList.contains('react-flow__pane')) useUi.getState().set({ quickAdd: { screen: { x: e.clientX, y: e.clientY }, exact: true } })
         else if (on.closest('.react-flow__node-card, .react-flow__node-pill')) useUi.getState().set({ inspector: true })
       }}>
       <Far value={far}>

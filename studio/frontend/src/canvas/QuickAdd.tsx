@@ -1,6 +1,7 @@
 // Add a node by typing its name: with `/`, by a double click, or where an edge was dropped; then only what fits.
 import { useReactFlow } from '@xyflow/react'
 import { useEffect, useMemo, useRef, useState } from 'react'
+import { createPortal } from 'react-dom'
 import type { NodeType, PortKind } from '../api/types'
 import { Icon } from '../app/icons'
 import { search } from '../palette/search'
@@ -8,6 +9,7 @@ import { useCatalog } from '../state/catalog'
 import { useFlow } from '../state/flow'
 import { fitting } from '../state/ports'
 import { useUi } from '../state/ui'
+import { beside, bringIntoView, freeSpot } from './spot'
 
 export function QuickAdd() {
   const at = useUi((s) => s.quickAdd)
@@ -37,9 +39,12 @@ function Popover() {
 
   const add = (type: NodeType | undefined) => {
     if (!type) return
-    const spot = canvas.screenToFlowPosition(at.screen)
-    const id = useFlow.getState().add(type, { x: Math.round(spot.x / 10) * 10, y: Math.round(spot.y / 10) * 10 })
+    const { nodes, add: put } = useFlow.getState()
+    const wanted = canvas.screenToFlowPosition(at.screen)
+    const spot = freeSpot(nodes, type, at.exact || from ? wanted : beside(nodes, type) ?? wanted)
+    const id = put(type, spot)
     if (from) join(from, id, type)
+    bringIntoView(canvas, spot)
     close()
   }
   const keys = (event: React.KeyboardEvent) => {
@@ -53,7 +58,8 @@ function Popover() {
   }
   const left = Math.max(8, Math.min(at.screen.x, innerWidth - 320))
   const top = Math.max(8, Math.min(at.screen.y, innerHeight - 380))
-  return (
+  // Above everything: the canvas it belongs to lies below the drawer.
+  return createPortal(
     <div ref={box} className="quick-add" style={{ left, top }} onKeyDown={keys} role="dialog" aria-label="Add a node">
       <div className="search-box">
         <Icon name="search" />
@@ -69,7 +75,8 @@ function Popover() {
         ))}
         {!offered.length && <li className="none muted" role="option" aria-selected="false" aria-disabled="true">{text ? `Nothing is called “${text}”.` : 'No installed node fits here.'}</li>}
       </ul>
-    </div>
+    </div>,
+    document.body,
   )
 }
 

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import type { NodeType } from '../api/types'
 import { Icon } from '../app/icons'
 import { useCatalog } from '../state/catalog'
+import { beside, bringIntoView, freeSpot } from '../canvas/spot'
 import { useFlow } from '../state/flow'
 import { useUi } from '../state/ui'
 import { byCategory, search } from './search'
@@ -18,7 +19,10 @@ export function Palette() {
   const add = (type: NodeType) => {
     const box = document.querySelector('.react-flow__pane')?.getBoundingClientRect()
     const spot = canvas.screenToFlowPosition({ x: (box?.left ?? 0) + (box?.width ?? 600) / 2 - 110, y: (box?.top ?? 0) + (box?.height ?? 400) / 2 - 40 })
-    useFlow.getState().add(type, freeSpot(spot))
+    const { nodes, add: put } = useFlow.getState()
+    const free = freeSpot(nodes, type, beside(nodes, type) ?? spot)
+    put(type, free)
+    bringIntoView(canvas, free)
   }
   return (
     <aside className="palette" aria-label="Palette">
@@ -48,15 +52,9 @@ export function Palette() {
       <button type="button" className="palette-item quiet" onClick={() => {
         const spot = canvas.screenToFlowPosition({ x: innerWidth / 2, y: innerHeight / 3 })
         useFlow.getState().addNote({ x: Math.round(spot.x / 10) * 10, y: Math.round(spot.y / 10) * 10 })
+        // It is there to be written in.
+        setTimeout(() => document.querySelector<HTMLElement>('.note.selected textarea')?.focus(), 60)
       }}><Icon name="note" />Note</button>
     </aside>
   )
-}
-
-/** Near the wanted place, but not on top of another node. */
-function freeSpot(wanted: { x: number; y: number }): { x: number; y: number } {
-  const { nodes } = useFlow.getState()
-  const spot = { x: Math.round(wanted.x / 10) * 10, y: Math.round(wanted.y / 10) * 10 }
-  for (let i = 0; i < 40 && nodes.some((n) => Math.abs(n.position.x - spot.x) < 120 && Math.abs(n.position.y - spot.y) < 70); i += 1) spot.y += 90
-  return spot
 }

@@ -33,6 +33,8 @@ interface UiState extends Saved {
 
 export interface QuickAddAt {
   screen: { x: number; y: number }
+  /** The place was pointed at; else the new node goes beside the selected one. */
+  exact?: boolean
   from?: { node: string; port: string; side: 'inputs' | 'outputs'; kind: string }
 }
 
