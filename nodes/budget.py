@@ -37,7 +37,7 @@ class BudgetConfig(Config):
     """What is counted together. All but run and session belong to a user; days, weeks (from Monday) and
     months are UTC."""
     threshold_pct: Decimal | None = Field(default=Decimal(80), ge=0, le=100)
-    """From this percentage of the limit on, each step warns. Null: no warning."""
+    """From this percentage of the limit on, each step warns. Empty: no warning."""
     name: str | None = Field(default=None, min_length=1, max_length=64)
     """What people call it. Absent: the node's id."""
     strict: bool = False

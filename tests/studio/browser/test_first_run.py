@@ -8,6 +8,7 @@ from collections.abc import Callable
 from playwright.sync_api import expect
 
 from tests.studio.browser.conftest import Person
+from tests.studio.browser.tab import Tab
 from tests.studio.live import Live
 
 
@@ -29,3 +30,11 @@ def test_first_run_of_an_example_answers_and_moves_the_gauge(
     expect(tab.log.locator(".turn-foot")).to_contain_text("tokens")
     assert page.locator(".pill").all_inner_texts() != before
     tab.shot("first-run")
+
+
+def test_a_server_on_ones_own_machine_is_not_called_connected_before_it_answered(tab: Tab) -> None:
+    page = tab.go("/settings").page
+    ollama = page.get_by_test_id("provider-ollama")
+    expect(ollama).to_contain_text("Try says whether it answers")
+    expect(ollama.get_by_label("not tried")).to_be_visible()
+    expect(page.get_by_test_id("provider-scripted").get_by_label("connected", exact=True)).to_be_visible()

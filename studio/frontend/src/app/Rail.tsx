@@ -30,7 +30,7 @@ export function Rail({ page }: { page: string }) {
         </Link>
       ))}
       <span className="grow" />
-      <button type="button" className="rail-item" onClick={() => set({ help: true })} title="Keyboard (?)"><Icon name="help" /><span>Keys</span></button>
+      <button type="button" className="rail-item" onClick={() => set({ help: true })} title="Keyboard shortcuts (?)"><Icon name="help" /><span>Shortcuts</span></button>
       <button type="button" className="rail-item" onClick={() => set({ theme: NEXT[theme] })} title={`Theme: ${theme}`} aria-label={`Theme: ${theme}. Change`}>
         <Icon name={THEME_ICON[theme]} /><span>{theme === 'auto' ? 'Auto' : theme === 'light' ? 'Light' : 'Dark'}</span>
       </button>

@@ -45,13 +45,15 @@ export function SettingsPage() {
 
 function Provider({ provider, onChanged }: { provider: ProviderInfo; onChanged(): void }) {
   const [open, setOpen] = useState(false)
+  // A server on one's own machine takes no key, so nothing says whether it is there until it is called.
+  const untried = provider.configured && provider.free && !provider.key_from && provider.name !== 'scripted'
   return (
     <li className={provider.configured ? 'provider on' : 'provider'} data-testid={`provider-${provider.name}`}>
       <div className="provider-head">
-        <Icon name={provider.configured ? 'check' : 'minus'} label={provider.configured ? 'connected' : 'not connected'} />
+        <Icon name={provider.configured && !untried ? 'check' : 'minus'} label={untried ? 'not tried' : provider.configured ? 'connected' : 'not connected'} />
         <strong>{provider.name}</strong>
         {provider.free && <span className="tag">costs nothing</span>}
-        <span className="muted">{provider.configured ? [provider.default_model, provider.key_from && `key from ${provider.key_from}`].filter(Boolean).join(' · ') : provider.needs ? `needs ${provider.needs}` : ''}</span>
+        <span className="muted">{provider.configured ? [provider.default_model, untried && 'needs no key; Try says whether it answers', provider.key_from && `key from ${provider.key_from}`].filter(Boolean).join(' · ') : provider.needs ? `needs ${provider.needs}` : ''}</span>
         <span className="grow" />
         <button type="button" aria-expanded={open} aria-label={`${provider.configured ? 'Try' : 'Connect'} ${provider.name}`} onClick={() => setOpen(!open)}>{provider.configured ? 'Try' : 'Connect'}</button>
       </div>
