@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _USER = click.option("--user", "user_id", required=True, metavar="ID", help="Whose facts.")
+KEYS_NAMED = 20
+"""Keys of one line at most."""
 
 
 @click.command(
@@ -126,6 +128,12 @@ def undo(user_id: str, partition: Partition, actor: str, as_json: bool, db: Path
     if as_json:
         result_json({"batch": done.batch, "keys": list(done.keys), "left": list(done.left)})
         return
-    say(f"As before: {', '.join(map(one_line, done.keys)) or 'nothing'}.")
+    say(f"As before: {_some(done.keys) or 'nothing'}.")
     if done.left:
-        say(f"Written since, and left as they are: {', '.join(map(one_line, done.left))}.", "yellow")
+        say(f"Written since, and left as they are: {_some(done.left)}.", "yellow")
+
+
+def _some(keys: Sequence[str]) -> str:
+    """The first keys by name, the rest as a number; --json has them all."""
+    more = f" and {len(keys) - KEYS_NAMED:,} more" if len(keys) > KEYS_NAMED else ""
+    return ", ".join(map(one_line, keys[:KEYS_NAMED])) + more

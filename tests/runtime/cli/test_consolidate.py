@@ -243,6 +243,21 @@ def test_without_a_model_the_rules_remain_and_it_is_said(
     assert "cannot judge facts of real runs" in mixed.err
 
 
+def test_undo_of_much_names_some_keys_and_counts_the_rest(farthing: Farthing, db: Path) -> None:
+    async def many(record: Record) -> None:
+        for number in range(30):
+            write = FactWrite(key=f"mood{number:02}", value=str(number), origin="model", valid_to=PAST)
+            await record.write_fact(ADA, write, PAST, lambda _written: [], run_id=None)
+
+    with_db(db, many)
+    at = ("--user", "ada", "--db", str(db))
+    assert farthing("memory", "consolidate", *at, "--execute").code == 0
+    said = farthing("memory", "undo", *at)
+    assert "mood00" in said.err and "mood29" not in said.err
+    assert said.err.rstrip().endswith("13 more.")
+    assert len(current(db)) == 30 + 4
+
+
 def test_a_copy_that_was_begun_is_made_whole_and_one_that_is_there_stays(db: Path) -> None:
     db.with_name(f"{db.name}.x.backup.part").write_bytes(b"half")
     copy = back_up(db, "x")
