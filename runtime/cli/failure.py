@@ -27,7 +27,7 @@ def tell(error: BaseException) -> int:
     if isinstance(error, (KeyboardInterrupt, click.Abort)) or _cancelled(error):
         return CANCELLED
     if isinstance(error, BrokenPipeError):
-        _let_go()
+        let_go()
         return 0
     if isinstance(error, click.ClickException):
         return _usage(error)
@@ -39,7 +39,7 @@ def tell(error: BaseException) -> int:
     if isinstance(error, OSError) and error.strerror:
         where = f": {error.filename}" if error.filename else ", while the output was written"
         sentence(f"{error.strerror}{where}.", "Make room or allow it there, and try again.")
-        _let_go()
+        let_go()
         return FAILED
     return _internal(error)
 
@@ -95,15 +95,29 @@ def _usage(error: click.ClickException) -> int:
     return USAGE
 
 
-def _let_go() -> None:
+def _reader_gone(descriptor: int) -> bool:
+    """Whether it is a pipe that nobody reads any more."""
+    import select
+
+    if not hasattr(select, "poll"):  # Windows
+        return False
+    asked = select.poll()
+    asked.register(descriptor, 0)
+    return any(event & select.POLLERR for _, event in asked.poll(0))
+
+
+def let_go() -> None:
     """Drop what a stream cannot take (its reader has gone, its disk is full), so that nothing is said about
     it at exit."""
     devnull = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (OSError, ValueError):
-            with suppress(OSError, ValueError):  # a stream without a file of its own
+        with suppress(OSError, ValueError):  # a stream without a file of its own
+            try:
+                stream.flush()
+                taken = not _reader_gone(stream.fileno())
+            except (OSError, ValueError):
+                taken = False
+            if not taken:
                 os.dup2(devnull, stream.fileno())
     os.close(devnull)
 

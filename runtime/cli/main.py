@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import click
 
-from runtime.cli.failure import tell
+from runtime.cli.failure import let_go, tell
 from runtime.cli.group import LazyGroup
 from runtime.cli.streams import prepare
 from runtime.errors import BadInput
@@ -90,4 +90,6 @@ def main() -> NoReturn:
     prepare()
     if COMPLETE in os.environ:
         group.main(prog_name=NAME)  # answers the shell and exits
-    sys.exit(call(sys.argv[1:]))
+    code = call(sys.argv[1:])
+    let_go()  # or the interpreter gives 120 where stderr holds words that nobody takes
+    sys.exit(code)
