@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
@@ -15,14 +16,14 @@ from runtime.store.verbs import ageing, changing, erasing, governing
 T = TypeVar("T")
 
 
-class MemoryGoverning:
+class MemoryGoverning(ABC):
     """The verbs of `runtime.record.Record` by which people govern facts."""
 
     _clock: Clock
 
+    @abstractmethod
     def _do(self, verb: Callable[..., T], *args: Any) -> T:
         """Carry out a verb, whole or not at all."""
-        raise NotImplementedError
 
     async def undo_fact(
         self, shelf: Shelf, key: str, actor: str | None, at: datetime, build: BuildWritten

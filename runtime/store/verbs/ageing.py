@@ -13,14 +13,13 @@ from runtime.facts import (
     VERSION_SOURCE,
     Ageing,
     Fact,
-    FactWrite,
     Origin,
     Shelf,
     promoted_from,
 )
 from runtime.record import Access, BuildAged
 from runtime.store.rows import FactRow, Rows
-from runtime.store.verbs.facts import close_version, put_version, user_of
+from runtime.store.verbs.facts import close_version, put_version, said_again, user_of
 from runtime.store.verbs.runs import append_admin, running, say
 
 
@@ -104,18 +103,7 @@ def _again(rows: Rows, shelf: Shelf, row: FactRow, at: datetime, origin: Origin,
     """The same statement as a version of another origin."""
     fact = row.fact
     close_version(rows, shelf, row, "superseded", at)
-    write = FactWrite(
-        key=fact.key,
-        value=fact.value,
-        kind=fact.kind,
-        origin=origin,
-        confidence=fact.confidence,
-        valid_from=fact.valid_from,
-        valid_to=fact.valid_to,
-        source=source,
-        subject=fact.subject,
-        attribute=fact.attribute,
-    )
+    write = said_again(fact, origin, source, valid_to=fact.valid_to)
     put_version(rows, shelf, write, fact.version + 1, at, "current")
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from runtime.errors import Conflict
 from runtime.events import Entry, Event
-from runtime.facts import Fact, FactWrite, Shelf, Written
+from runtime.facts import Fact, FactWrite, Origin, Shelf, Written
 from runtime.record import BuildWritten
 from runtime.store.rows import FactRow, Rows, RunRow
 from runtime.store.values import canonical
@@ -181,6 +181,25 @@ def put_version(rows: Rows, shelf: Shelf, write: FactWrite, version: int, at: da
     )
     rows.add_fact(shelf, fact)
     return fact
+
+
+def said_again(
+    fact: Fact, origin: Origin, source: str, *, valid_to: datetime | None, actor: str | None = None
+) -> FactWrite:
+    """The same statement as a write of another origin and source."""
+    return FactWrite(
+        key=fact.key,
+        value=fact.value,
+        kind=fact.kind,
+        origin=origin,
+        confidence=fact.confidence,
+        valid_from=fact.valid_from,
+        valid_to=valid_to,
+        source=source,
+        actor=actor,
+        subject=fact.subject,
+        attribute=fact.attribute,
+    )
 
 
 def user_of(rows: Rows, shelf: Shelf) -> str | None:

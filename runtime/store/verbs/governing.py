@@ -21,7 +21,7 @@ from runtime.facts import (
 from runtime.record import BuildImported, BuildWritten
 from runtime.store.rows import FactRow, Rows
 from runtime.store.values import canonical
-from runtime.store.verbs.facts import close_version, put_version, user_of
+from runtime.store.verbs.facts import close_version, put_version, said_again, user_of
 from runtime.store.verbs.runs import append_admin
 
 
@@ -199,19 +199,9 @@ def _refuse_erased(key: str) -> None:
 
 
 def _again(fact: Fact, origin: Origin, actor: str | None) -> FactWrite:
-    return FactWrite(
-        key=fact.key,
-        value=fact.value,
-        kind=fact.kind,
-        origin=origin,
-        confidence=fact.confidence,
-        valid_from=fact.valid_from,
-        valid_to=fact.valid_to if fact.state == "conflict" else fact.ends,
-        source=f"{VERSION_SOURCE}{restored_from(fact) or fact.version}",
-        actor=actor,
-        subject=fact.subject,
-        attribute=fact.attribute,
-    )
+    end = fact.valid_to if fact.state == "conflict" else fact.ends
+    source = f"{VERSION_SOURCE}{restored_from(fact) or fact.version}"
+    return said_again(fact, origin, source, valid_to=end, actor=actor)
 
 
 def _alike(ours: Sequence[Fact], theirs: Sequence[Fact]) -> bool:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import stat
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,13 +15,12 @@ from runtime.errors import Conflict
 from runtime.facts import FactWrite, Shelf
 from runtime.memory_service.consolidating import Done, carry_out, keep, look
 from runtime.record import Record
-from runtime.store.opening import open_record
 from runtime.store.upkeep import back_up, exclusive
 from tests.fake_model.fixture import fake_model
 from tests.fake_model.plays import answer, failure
 from tests.fake_model.server import FakeModel
 from tests.runtime.cli.conftest import Farthing
-from tests.runtime.store.support import Scene
+from tests.runtime.store.support import Scene, with_db
 
 __all__ = ["fake_model"]
 
@@ -39,18 +36,6 @@ FACTS: tuple[tuple[Shelf, dict[str, Any]], ...] = (
     (OTHER, {"key": "mood", "value": "fine", "origin": "model", "valid_to": PAST}),
     (EVE, {"key": "mood", "value": "eve's", "origin": "model", "valid_to": PAST}),
 )
-
-
-def with_db(path: Path, work: Callable[[Record], Awaitable[Any]]) -> Any:
-    async def main() -> Any:
-        record = open_record(path, SystemClock())
-        await record.open()
-        try:
-            return await work(record)
-        finally:
-            await record.close()
-
-    return asyncio.run(main())
 
 
 async def fill(record: Record) -> None:

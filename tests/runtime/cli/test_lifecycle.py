@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from runtime.clock import SystemClock
 from runtime.facts import FactWrite, Shelf
 from runtime.record import Record
-from runtime.store.opening import open_record
 from tests.flows import agent_flow
 from tests.runtime.cli.conftest import Farthing
+from tests.runtime.store.support import with_db
 
 ADA = Shelf("rehearsal", "f", "user", "ada")
 LONG_AGO = datetime.now(UTC) - timedelta(days=60)
-
-
-def with_db(path: Path, work: Callable[[Record], Awaitable[Any]]) -> Any:
-    async def main() -> Any:
-        record = open_record(path, SystemClock())
-        await record.open()
-        try:
-            return await work(record)
-        finally:
-            await record.close()
-
-    return asyncio.run(main())
 
 
 def prepare(farthing: Farthing, folder: Path, lifecycle: dict[str, Any]) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import random
 import shutil
@@ -10,18 +9,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from runtime.clock import SystemClock
 from runtime.facts import FactWrite, Shelf
 from runtime.memory_service.consolidated import Past, past
 from runtime.record import LedgerFilter, Record
-from runtime.store.opening import open_record
+from tests.runtime.store.support import with_db
 
 SHELVES = tuple(Shelf("rehearsal", name, "user", "ada") for name in ("bank", "shop"))
 LONG_AGO = datetime.now(UTC) - timedelta(days=30)
@@ -36,18 +33,6 @@ FACTS: tuple[dict[str, Any], ...] = (
     {"key": "dog", "value": "has a dog called Rex", "origin": "derived"},
 )
 SCRIPT = Path(sys.executable).with_name("farthing")
-
-
-def with_db(path: Path, work: Callable[[Record], Awaitable[Any]]) -> Any:
-    async def main() -> Any:
-        record = open_record(path, SystemClock())
-        await record.open()
-        try:
-            return await work(record)
-        finally:
-            await record.close()
-
-    return asyncio.run(main())
 
 
 async def fill(record: Record) -> None:

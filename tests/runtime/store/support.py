@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from runtime.clock import Clock, VirtualClock
+from runtime.clock import Clock, SystemClock, VirtualClock
 from runtime.events import (
     BudgetReserved,
     BudgetSettled,
@@ -259,3 +260,17 @@ async def open_scene(path: Path | None, clock: Clock | None = None) -> Scene:
     record = open_record(path, clock)
     await record.open()
     return Scene(record, clock)
+
+
+def with_db(path: Path, work: Callable[[Record], Awaitable[Any]]) -> Any:
+    """What some work with the database at `path` gives, which is closed afterwards."""
+
+    async def main() -> Any:
+        record = open_record(path, SystemClock())
+        await record.open()
+        try:
+            return await work(record)
+        finally:
+            await record.close()
+
+    return asyncio.run(main())

@@ -9,6 +9,7 @@ import { useShortcuts } from '../app/shortcuts'
 import { Splitter } from '../app/Splitter'
 import { TopBar } from '../app/TopBar'
 import { Canvas, tidy } from '../canvas/Canvas'
+import { FIT } from '../canvas/spot'
 import { Drawer } from '../drawer/Drawer'
 import { Inspector } from '../inspector/Inspector'
 import { ago } from '../lib/time'
@@ -75,7 +76,7 @@ function Workspace({ path, example }: { path: string | undefined; example: strin
       else if (result.error) useUi.getState().say(`${result.error.message} ${result.error.hint ?? ''}`, true)
     })
   }, [])
-  const fit = useCallback(() => void canvas.fitView({ padding: 0.12, maxZoom: 1, duration: matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : 150 }), [canvas])
+  const fit = useCallback(() => void canvas.fitView({ ...FIT, duration: matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : 150 }), [canvas])
   const plainSave = useCallback(() => onSave(), [onSave])
   useShortcuts({ save: plainSave, fit })
 
