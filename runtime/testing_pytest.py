@@ -71,6 +71,8 @@ def farthing_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = tmp_path / "farthing"
     for name in ("FARTHING_MODEL", "FARTHING_BASE_URL", "FARTHING_API_KEY"):
         monkeypatch.delenv(name, raising=False)
+    home.mkdir(mode=0o700)
+    (home / "config.toml").touch(0o600)
     monkeypatch.setenv("FARTHING_CONFIG", str(home / "config.toml"))
     monkeypatch.setenv("FARTHING_DB", str(home / "farthing.db"))
     return home

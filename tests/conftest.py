@@ -62,7 +62,10 @@ def own_home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathF
     home = tmp_path_factory.getbasetemp() / "homes" / str(next(_numbers))
     for name in [name for name in os.environ if OURS.search(name)]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("FARTHING_CONFIG", str(home / "config.toml"))
+    config = home / "config.toml"
+    home.mkdir(mode=0o700, parents=True)
+    config.touch(0o600)
+    monkeypatch.setenv("FARTHING_CONFIG", str(config))
     monkeypatch.setenv("FARTHING_DB", str(home / "farthing.db"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
     monkeypatch.setenv("XDG_DATA_HOME", str(home / "data"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from enum import StrEnum
 from pathlib import Path
 from types import ModuleType
@@ -111,6 +112,11 @@ def write_key(path: Path, provider: str, key: str, *, use_keyring: bool = True) 
         )
     if not provider.replace("-", "").replace("_", "").isalnum():
         raise NotFound(f"{provider!r} cannot be the name of a provider.")
+    if os.name == "posix" and path.parent == Path(os.devnull).parent:
+        raise BadSettings(
+            f"Beside {os.devnull} no key can be kept.",
+            remedy="Name a settings file in FARTHING_CONFIG, or unset it.",
+        )
     stored = read_keys(path)
     in_keyring = use_keyring and _give_keyring(provider, key)
     keys = {name: value for name, value in stored.keys.items() if name != provider}

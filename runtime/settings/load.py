@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runtime.errors import BadSettings
 from runtime.providers import BUILT_IN, ENV_PROVIDER, Provider
 from runtime.settings.budgets import default_daily, user_budgets
 from runtime.settings.files import mode_of, read_text
@@ -25,12 +27,13 @@ SHORTEST_CREDENTIAL = 8
 def load_settings(env: Mapping[str, str], *, folder: Path | None = None, db: Path | None = None) -> Settings:
     """The settings of this user. `folder` is the flow's, `db` the path of `--db`.
 
-    An absent file is fine. Raises BadSettings, with file, line and remedy, for one that cannot be used.
+    An absent file is fine, unless `$FARTHING_CONFIG` names it; the null device is an empty one. Raises
+    BadSettings, with file, line and remedy, for one that cannot be used.
     """
     path = config_path(env)
-    text = read_text(path, "settings file")
+    text = _text(env, path)
     document = _document(text, path)
-    warnings = list(_warnings(env, path, text, document))
+    warnings = list(_warnings(env, path, document))
     stored = read_keys(keys_path(path))
     warnings += stored.warnings
     secrets = _secrets(document, env)
@@ -59,8 +62,22 @@ def _set(env: Mapping[str, str], name: str) -> str | None:
     return env.get(name, "").strip() or None
 
 
+def _text(env: Mapping[str, str], path: Path) -> str | None:
+    """The settings file's text. A named one that is not there is an error: its limits would be lost."""
+    if str(path) == os.devnull:
+        return ""
+    text = read_text(path, "settings file")
+    if text is None and _set(env, "FARTHING_CONFIG"):
+        raise BadSettings(
+            f"FARTHING_CONFIG names {path}, which is not there.",
+            code="settings.missing",
+            remedy=f"Correct it, unset it, or set it to {os.devnull} to go on without settings.",
+        )
+    return text
+
+
 def _document(text: str | None, path: Path) -> Document | None:
-    if text is None:
+    if text is None or not text.strip():
         return None
     from runtime.settings.document import read_document
 
@@ -79,12 +96,8 @@ def _folder_document(folder: Path | None) -> FolderDocument | None:
     return read_folder_document(text, path)
 
 
-def _warnings(
-    env: Mapping[str, str], path: Path, text: str | None, document: Document | None
-) -> tuple[str, ...]:
+def _warnings(env: Mapping[str, str], path: Path, document: Document | None) -> tuple[str, ...]:
     found = []
-    if text is None and _set(env, "FARTHING_CONFIG"):
-        found.append(f"FARTHING_CONFIG names {path}, which is not there.")
     mode = mode_of(path)
     literal = document is not None and any(each.value is not None for each in document.secrets.values())
     if literal and mode is not None and mode & 0o077:

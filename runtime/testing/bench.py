@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -79,7 +80,7 @@ class Bench:
     ) -> None:
         self.clock = clock or VirtualClock()
         self.record = record or open_record(None, self.clock)
-        self.settings = settings or load_settings({"FARTHING_CONFIG": "/dev/null/none"}, folder=None)
+        self.settings = settings or load_settings({"FARTHING_CONFIG": os.devnull}, folder=None)
         self._registry = registry
         self._tools = installed_tools(self.settings.tool_files, tools)
         self._opened = False

@@ -39,7 +39,7 @@ print(",".join(name for name in ("openai", "sqlmodel", "sqlalchemy", "networkx",
 
 async def figures(folder: Path) -> list[Figure]:
     """A one-step run on the scripted model with an existing database, and a bare interpreter beside it."""
-    env = {**os.environ, "FARTHING_DB": str(folder / "f.db"), "FARTHING_CONFIG": str(folder / "none.toml")}
+    env = {**os.environ, "FARTHING_DB": str(folder / "f.db"), "FARTHING_CONFIG": os.devnull}
     command = [sys.executable, "-m", "runtime.cli", "run", "example:summarise", "The boat leaves at eight."]
     _used(command, env)
     runs = [_used(command, env) for _ in range(9)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -38,7 +39,7 @@ async def test_nobody_goes_by_the_name_of_everyone() -> None:
 @pytest.mark.parametrize("what", ["user", "session"])
 async def test_no_name_holds_a_configured_secret(what: str) -> None:
     secret = "very-secret-value-0815"
-    settings = load_settings({"FARTHING_CONFIG": "/nowhere", "OPENAI_API_KEY": secret}, folder=None)
+    settings = load_settings({"FARTHING_CONFIG": os.devnull, "OPENAI_API_KEY": secret}, folder=None)
     async with Bench(settings=settings) as bench:
         with pytest.raises(BadInput) as caught:
             names: dict[str, Any] = {what: f"a-{secret}"}

@@ -48,7 +48,7 @@ class Host:
         """Start Python in the project's folder."""
         env = {key: value for key, value in os.environ.items() if not key.startswith(("FARTHING_", "PYTEST"))}
         env |= {
-            "FARTHING_CONFIG": str(self._home / "c.toml"),
+            "FARTHING_CONFIG": os.devnull,
             "FARTHING_DB": str(self._home / "f.db"),
             **more,
         }

@@ -13,9 +13,8 @@ from runtime.settings import Settings, load_settings
 def load(tmp_path: Path, text: str | None = None, folder_text: str | None = None, **env: str) -> Settings:
     config = tmp_path / "config" / "config.toml"
     config.parent.mkdir(exist_ok=True)
-    if text is not None:
-        config.write_text(text, encoding="utf-8")
-        config.chmod(0o600)
+    config.write_text(text or "", encoding="utf-8")
+    config.chmod(0o600)
     folder = None
     if folder_text is not None:
         folder = tmp_path / "flow"

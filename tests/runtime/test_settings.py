@@ -19,12 +19,25 @@ from runtime.usage import NANO
 from tests.runtime.settings_files import load, refusal
 
 
-def test_settings_without_file_rehearse_under_the_built_in_budget(tmp_path: Path) -> None:
-    settings = load(tmp_path)
+def test_settings_without_file_rehearse_under_the_built_in_budget() -> None:
+    settings = load_settings({"FARTHING_DB": "x.db"})
     assert not settings.exists
     assert str(settings.resolve_model().model) == "scripted:rehearsal"
     assert [rule.name for rule in settings.rules_for("flow", "openai")] == ["default-daily"]
-    assert settings.warnings == ("FARTHING_CONFIG names " + str(settings.path) + ", which is not there.",)
+    assert settings.warnings == ()
+
+
+@pytest.mark.promise("MOD-7")
+def test_a_named_settings_file_that_is_not_there_is_refused_and_the_null_device_is_an_empty_one(
+    tmp_path: Path,
+) -> None:
+    for missing in (tmp_path / "typo.toml", tmp_path / "no" / "config.toml"):
+        with pytest.raises(BadSettings, match=f"names {missing}, which is not there") as caught:
+            load_settings({"FARTHING_CONFIG": str(missing)})
+        assert caught.value.code == "settings.missing" and os.devnull in str(caught.value.remedy)
+    settings = load_settings({"FARTHING_CONFIG": os.devnull})
+    assert [rule.name for rule in settings.rules_for("flow", "openai")] == ["default-daily"]
+    assert settings.warnings == ()
 
 
 def test_settings_paths_come_from_flag_then_variable_then_platform(tmp_path: Path) -> None:
@@ -230,10 +243,10 @@ def test_tool_files_lie_beside_the_settings(tmp_path: Path) -> None:
     assert settings.tool_files == (settings.path.parent / "my_tools.py", Path("/opt/t.py"))
 
 
-def test_loading_without_a_file_imports_no_validation(tmp_path: Path) -> None:
+def test_loading_without_settings_imports_no_validation() -> None:
     code = (
         "import sys; from pathlib import Path; from runtime.settings import load_settings;"
-        f"load_settings({{'FARTHING_CONFIG': {str(tmp_path / 'no.toml')!r}, 'FARTHING_DB': 'x.db'}});"
+        f"load_settings({{'FARTHING_CONFIG': {os.devnull!r}, 'FARTHING_DB': 'x.db'}});"
         "print(sorted({'pydantic', 'keyring', 'platformdirs', 'jinja2'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

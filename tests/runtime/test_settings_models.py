@@ -136,7 +136,7 @@ def test_written_key_is_private_and_read_back(tmp_path: Path) -> None:
     assert again.providers["gemini"].key == 'g-"2\\'
     assert again.providers["openai"].key_from == str(settings.keys)
     assert load(tmp_path, OPENAI_API_KEY="sk-env").providers["openai"].key == "sk-env"
-    assert sorted(path.name for path in settings.keys.parent.iterdir()) == ["keys.toml"]
+    assert sorted(path.name for path in settings.keys.parent.iterdir()) == ["config.toml", "keys.toml"]
 
 
 @pytest.mark.parametrize("key", ["", "  ", "a b", "a\nb", "schlüssel"])

@@ -74,9 +74,8 @@ class Live:
         self.flows.mkdir(parents=True)
         (self.flows / "talk.json").write_text(json.dumps(FLOW))
         self.env = {"FARTHING_CONFIG": str(home / "config.toml"), "FARTHING_DB": str(home / "farthing.db")}
-        if config:
-            (home / "config.toml").write_text(config)
-            (home / "config.toml").chmod(0o600)
+        (home / "config.toml").write_text(config)
+        (home / "config.toml").chmod(0o600)
         self.port = 0
         self.app: Starlette
         self.server: Server

@@ -32,6 +32,7 @@ class Process:
         self.home = home
         (home / "flows").mkdir(parents=True, exist_ok=True)
         (home / "flows" / "talk.json").write_text(json.dumps(FLOW))
+        (home / "config.toml").touch(0o600)
         self.env = {
             **os.environ,
             "FARTHING_CONFIG": str(home / "config.toml"),

@@ -11,6 +11,7 @@ import pytest
 
 from runtime import errors
 from runtime.cli.failure import TRACEBACK_VARIABLE, tell
+from tests.runtime.cli.conftest import Farthing
 
 
 @pytest.mark.promise("CLI-2")
@@ -97,3 +98,42 @@ def test_tell_says_how_to_see_a_traceback_that_cannot_be_written(
     monkeypatch.setenv("FARTHING_DB", str(tmp_path / "file" / "f.db"))
     tell(RuntimeError("x"))
     assert f"{TRACEBACK_VARIABLE}=1" in capsys.readouterr().err
+
+
+@pytest.mark.promise("MOD-7")
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["run", "example:summarise", "hi"],
+        ["events"],
+        ["context"],
+        ["sessions"],
+        ["facts"],
+        ["spend"],
+        ["budget"],
+        ["memory", "compact", "--session", "one"],
+        ["memory", "consolidate", "--user", "ada"],
+        ["tools"],
+        ["key", "list"],
+        ["serve", "."],
+    ],
+)
+def test_a_named_settings_file_that_is_not_there_ends_every_command_that_reads_settings(
+    process: Farthing, folder: Path, args: list[str]
+) -> None:
+    said = process(*args, FARTHING_CONFIG="typo.toml")
+    assert said.code == 2 and not said.out
+    assert said.err.startswith("error: FARTHING_CONFIG names typo.toml, which is not there.\n  do: ")
+    assert not Path(os.environ["FARTHING_DB"]).exists()
+
+
+def test_doctor_finds_a_named_settings_file_that_is_not_there(process: Farthing) -> None:
+    said = process("doctor", "--json", FARTHING_CONFIG="typo.toml")
+    assert said.code == 1
+    (problem,) = said.json["problems"]
+    assert "typo.toml, which is not there" in problem["message"] and not problem["note"]
+
+
+def test_no_key_is_written_beside_the_null_device(process: Farthing) -> None:
+    said = process("key", "set", "openai", "--file", input=b"sk-x\n", FARTHING_CONFIG=os.devnull)
+    assert said.code == 2 and os.devnull in said.err

@@ -63,7 +63,7 @@ async def main(path: Path, what: str, when: str, number: int) -> None:
     clock = SystemClock()
     record = cast(Record, Killed(open_record(path, clock), when, number))
     await record.open()
-    settings = load_settings({"FARTHING_CONFIG": str(path.with_name("none.toml"))}, folder=None, db=path)
+    settings = load_settings({"FARTHING_CONFIG": os.devnull}, folder=None, db=path)
     if what == "undo":
         await undo(record, "rehearsal", "ada", "ada", clock.now())
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -37,7 +38,7 @@ class Place:
             self.model = ScriptedModel(clock=clock)
         else:
             self.model = ScriptedModel.playing({"*": replies}, clock=clock)
-        settings = load_settings({"FARTHING_CONFIG": "/dev/null/none"}, folder=None)
+        settings = load_settings({"FARTHING_CONFIG": os.devnull}, folder=None)
         self.services = Services(self.record, settings, clock, clients=FixedClients(clock, self.model))
         self.told: list[Result] = []
 

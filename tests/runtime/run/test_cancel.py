@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ async def services_on(path: Path | None) -> tuple[Services, ScriptedModel]:
     record = open_record(path, clock)
     await record.open()
     model = ScriptedModel.playing(SCRIPT, clock=clock)
-    settings = load_settings({"FARTHING_CONFIG": "/dev/null/none"}, folder=None)
+    settings = load_settings({"FARTHING_CONFIG": os.devnull}, folder=None)
     return Services(record, settings, clock, clients=FixedClients(clock, model)), model
 
 

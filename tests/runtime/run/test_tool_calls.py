@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from pathlib import Path
 
@@ -124,7 +125,7 @@ async def test_cancelling_at_any_moment_leaves_no_call_open(stored: bool, tmp_pa
     clock = SystemClock()
     record = open_record(tmp_path / "f.db" if stored else None, clock)
     await record.open()
-    settings = load_settings({"FARTHING_CONFIG": "/dev/null/none"}, folder=None)
+    settings = load_settings({"FARTHING_CONFIG": os.devnull}, folder=None)
     both = says("", tool_calls=[{"name": name, "arguments": {}} for name in ("step", "wait")])
     request = RunRequest(
         flow_bytes=msgspec.json.encode(with_tools("step", "wait", memory={})), input="go", user="u",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import time
 from pathlib import Path
@@ -105,7 +106,7 @@ def gives_an_object() -> object:
     ids=lambda value: getattr(value, "__name__", ""),
 )
 async def test_a_tool_that_fails_is_answered_to_the_model(function: Any, code: str, words: str) -> None:
-    settings = load_settings({"FARTHING_CONFIG": "/dev/null/none"}, folder=None)
+    settings = load_settings({"FARTHING_CONFIG": os.devnull}, folder=None)
     secret = Secret(name="pass", value="0123-secret-value")
     settings = msgspec.structs.replace(settings, secrets={"pass": secret})
     document = with_tools(function.__name__, timeout_s=0.1)
