@@ -657,8 +657,13 @@ class Record(Protocol):
         """One session."""
         ...
 
-    async def hidden_rehearsals(self) -> int:
-        """How many sessions belong to rehearsals."""
+    async def session_names(self, ids: Sequence[str]) -> dict[str, str]:
+        """What sessions are called, by the uid, or by the id of a run in them, that is given. An id that is
+        not known is left out."""
+        ...
+
+    async def hidden_rehearsals(self, user_id: str | None = None) -> int:
+        """How many sessions belong to rehearsals: all of them, or a user's."""
         ...
 
     async def events_json(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
 from runtime.errors import BadInput, NotFound
 from runtime.events import BudgetChanged
+from runtime.facts import Partition
 from runtime.ledger import (
     EVERYONE,
     Counter,
@@ -46,16 +49,20 @@ class CounterKeyIn(msgspec.Struct, frozen=True):
 
 class BudgetOut(msgspec.Struct, frozen=True, kw_only=True):
     """A counter as it stands. Amounts are tokens or decimal strings of dollars. `limit` null: no limit is
-    known any more. `flow`: what the flow whose budget it is is called, null where it is of none. `unknown`
-    counts calls without a known cost: `used` is at least. `current`: its period is the present one."""
+    known any more. `flow`: what the flow whose budget it is is called, null where it is of none. `session`:
+    what the session is called where it is of one session, or of a run in it; null of all others. `unknown`
+    counts calls without a known cost: `used` is at least. `own_limit`: the limit where nobody raised it,
+    null where it is not known. `current`: its period is the present one."""
 
     key: CounterKeyIn
     name: str
     flow: str | None
+    session: str | None
     used: int | str
     held: int | str
     unknown: int
     limit: int | str | None
+    own_limit: int | str | None
     threshold_pct: float | None
     resets_at: datetime | None
     current: bool
@@ -101,17 +108,30 @@ async def budgets(call: Call) -> BudgetsOut:
         if rule.period not in OF_ONE and (key := counter_key(rule, subject, now)) not in found
     ]
     found |= dict(zip(fresh, await call.studio.record.counters(fresh), strict=True))
-    flows = await call.studio.limits.flow_names(list(found), partition)
+    names = await _names(call, list(found), partition)
     shown = [
-        budget_out(key, counter, rules.get((key.pot, key.metric, key.period)), now, flows.get(key.pot))
+        budget_out(key, counter, rules.get((key.pot, key.metric, key.period)), now, names)
         for key, counter in found.items()
     ]
     shown.sort(key=lambda budget: not budget.current)
     return BudgetsOut(shown[:MOST_BUDGETS], max(0, len(shown) - MOST_BUDGETS))
 
 
+class Names(NamedTuple):
+    """What people call flows, by pot, and sessions, by the owner of a counter."""
+
+    flows: Mapping[str, str]
+    sessions: Mapping[str, str]
+
+
+async def _names(call: Call, keys: list[CounterKey], partition: Partition) -> Names:
+    owners = [key.owner for key in keys if key.period in OF_ONE]
+    flows = await call.studio.limits.flow_names(keys, partition)
+    return Names(flows, await call.studio.record.session_names(owners))
+
+
 def budget_out(
-    key: CounterKey, counter: Counter, rule: Rule | None, now: datetime, flow: str | None
+    key: CounterKey, counter: Counter, rule: Rule | None, now: datetime, names: Names
 ) -> BudgetOut:
     """A counter as the API writes it."""
     current = key.start == start_text(key.period, now.date())
@@ -120,11 +140,13 @@ def budget_out(
     return BudgetOut(
         key=CounterKeyIn(key.pot, key.metric, key.period, key.owner, key.start),
         name=key.pot.rpartition("/")[2] if rule is None else rule.name,
-        flow=flow,
+        flow=names.flows.get(key.pot),
+        session=names.sessions.get(key.owner) if key.period in OF_ONE else None,
         used=amount_out(key.metric, counter.used) or 0,
         held=amount_out(key.metric, counter.held) or 0,
         unknown=counter.unknown if key.metric == "spend" else 0,
         limit=amount_out(key.metric, limit),
+        own_limit=amount_out(key.metric, None if rule is None else rule.limit),
         threshold_pct=threshold,
         resets_at=period_end(key.period, now) if current else None,
         current=current,
@@ -175,8 +197,7 @@ async def raise_limit(call: Call) -> BudgetOut:
     )
     await record.change_limit(change, [event])
     (after,) = await record.counters([key])
-    flows = await call.studio.limits.flow_names([key], partition)
-    return budget_out(key, after, rule, now, flows.get(key.pot))
+    return budget_out(key, after, rule, now, await _names(call, [key], partition))
 
 
 async def _require_known(call: Call, key: CounterKey, rule: Rule | None) -> None:

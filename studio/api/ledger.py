@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from runtime.cli.spend import flow_names, parse_groups, total
+from runtime.cli.spend import flow_names, name_flows, parse_groups, total
 from runtime.errors import BadInput
 from runtime.record import LedgerFilter, LedgerRow, SpendLine
 from runtime.usage import decimal_text
@@ -15,6 +15,7 @@ from studio.api.route import Call, Endpoint
 from studio.api.shapes import UsageOut, amount_out, cost_out, partition_of, usage_out
 
 MOST_ROWS = 1_000
+KINDS = ("hold", "settle", "release", "correct", "raise", "reset")
 LAST_ID = 2**62
 """Beyond every id of a row."""
 
@@ -59,10 +60,11 @@ class RowOut(msgspec.Struct, frozen=True, kw_only=True):
 
 class LedgerOut(msgspec.Struct, frozen=True):
     """Rows by id. `next` is the `after` of the next page, or its `before` where the newest come first; null
-    at the end."""
+    at the end. `flows` says what flows are called, by id."""
 
     rows: list[RowOut]
     next: int | None
+    flows: dict[str, str]
 
 
 class LineOut(msgspec.Struct, frozen=True):
@@ -86,8 +88,9 @@ class SpendOut(msgspec.Struct, frozen=True):
 
 
 class LedgerQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which rows; all that are given must match. since <= at < until. `order` newest goes back from `before`,
-    so that rows which come meanwhile change no page."""
+    """Which rows; all that are given must match. since <= at < until. `kinds`: of hold, settle, release,
+    correct, raise and reset, with commas. `order` newest goes back from `before`, so that rows which come
+    meanwhile change no page."""
 
     user: str | None = None
     flow: str | None = None
@@ -98,6 +101,7 @@ class LedgerQuery(msgspec.Struct, frozen=True, kw_only=True):
     pot: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+    kinds: str = ""
     after: int = 0
     order: Literal["oldest", "newest"] = "oldest"
     before: int | None = None
@@ -147,8 +151,14 @@ async def ledger(call: Call) -> LedgerOut:
         raise BadInput("`before` goes with `order=newest`.", remedy="Page through the oldest by `after`.")
     limit = min(query.limit, MOST_ROWS)
     before = (LAST_ID if query.before is None else query.before) if newest else None
-    rows = await call.studio.record.ledger(_which(call), after=query.after, before=before, limit=limit)
-    return LedgerOut([row_out(row) for row in rows], rows[-1].id if len(rows) == limit else None)
+    kinds = tuple(part.strip() for part in query.kinds.split(",") if part.strip())
+    if wrong := [kind for kind in kinds if kind not in KINDS]:
+        raise BadInput(f"There are no rows of kind {wrong[0]!r}.", remedy=f"Kinds: {', '.join(KINDS)}.")
+    which = _which(call)._replace(kinds=kinds)
+    rows = await call.studio.record.ledger(which, after=query.after, before=before, limit=limit)
+    flows = {flow for row in rows if (flow := row.flow_id)}
+    names = await name_flows(call.studio.record, sorted(flows), which.partition)
+    return LedgerOut([row_out(row) for row in rows], rows[-1].id if len(rows) == limit else None, names)
 
 
 def row_out(row: LedgerRow) -> RowOut:

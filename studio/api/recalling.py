@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -20,11 +20,13 @@ from studio.memories import Bindings
 
 MOST_TOKENS = 100_000
 MAX_QUESTION_CHARS = 4_000
+MOST_SESSIONS = 200
+"""Sessions that are looked at for the flows of a shelf."""
 
 
 class RecallQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """A question to one shelf. `tokens`: the allowance in place of the Memory's own. `flow`: the flow whose
-    Memory it is, where its namespace is not that flow's id."""
+    """A question to one shelf. `tokens`: the allowance in place of the Memory's own. `flow`: the id of the
+    flow whose Memory it is; absent, the one of the latest run that has facts here."""
 
     namespace: str
     scope: Scope
@@ -46,10 +48,18 @@ class RecalledOut(msgspec.Struct, frozen=True, kw_only=True):
     why: str | None
 
 
+class OfFlowOut(msgspec.Struct, frozen=True):
+    """A flow with a Memory that keeps its facts on the shelf: its id, and what it is called."""
+
+    id: str
+    name: str
+
+
 class RecallOut(msgspec.Struct, frozen=True, kw_only=True):
     """What the model would read: `stable` stays the same from question to question, `recalled` is chosen for
-    this one. `tokens` count both by our own count. `allowance`: of them at most. `known` false: no run of
-    this user with this Memory is kept, so that a Memory's defaults hold."""
+    this one. `tokens` count both by our own count. `allowance`: of them at most. `flow`: whose Memory was
+    asked; `flows`: all that may be asked for, the latest run first. `known` false: no run of this user with
+    this Memory is kept, so that a Memory's defaults hold."""
 
     stable: str
     recalled: str
@@ -59,6 +69,8 @@ class RecallOut(msgspec.Struct, frozen=True, kw_only=True):
     left_out: list[RecalledOut]
     warnings: list[str]
     known: bool
+    flow: str
+    flows: list[OfFlowOut]
 
 
 async def recall(call: Call) -> RecallOut:
@@ -71,7 +83,9 @@ async def recall(call: Call) -> RecallOut:
     shelf = await shelf_of(call, query)
     line = await call.studio.record.session(shelf.owner) if shelf.scope == "session" else None
     user_id = shelf.owner if line is None else line.user_id
-    flow_id = (query.flow or shelf.namespace) if line is None else line.flow_id
+    flows = await _flows(call, shelf, user_id) if line is None else []
+    asked = query.flow or next((flow.id for flow in flows), shelf.namespace)
+    flow_id = asked if line is None else line.flow_id
     bindings = await call.studio.memories.of_flow(shelf, flow_id, user_id)
     config = next((each.config for each in bindings.values()), None) or call.studio.memories.default()
     if query.tokens is not None:
@@ -81,7 +95,22 @@ async def recall(call: Call) -> RecallOut:
     counter, model = call.studio.services.gate.counter, ""
     given = await memory.inject(lambda text: counter.text(model, text), query=query.q)
     tokens = sum(counter.text(model, text) for text in (given.text, given.recall) if text)
-    return _out(given, tokens, config.injection.tokens, known=bool(bindings))
+    whose = _Whose(flow_id, flows, bool(bindings))
+    return _out(given, tokens, config.injection.tokens, whose)
+
+
+async def _flows(call: Call, shelf: Shelf, user_id: str | None) -> list[OfFlowOut]:
+    """The flows of this user's latest sessions whose Memory keeps its facts on this shelf."""
+    which = SessionFilter(shelf.partition, user_id, limit=MOST_SESSIONS)
+    names: dict[str, str] = {}
+    for line in await call.studio.record.sessions(which):
+        names.setdefault(line.flow_id, line.flow_name)
+    memories = call.studio.memories
+    return [
+        OfFlowOut(flow_id, name)
+        for flow_id, name in names.items()
+        if await memories.of_flow(shelf, flow_id, user_id)
+    ]
 
 
 async def _memory(call: Call, shelf: Shelf, flow_id: str, bindings: Bindings, config: Any) -> MemoryService:
@@ -101,7 +130,15 @@ async def _memory(call: Call, shelf: Shelf, flow_id: str, bindings: Bindings, co
     return MemoryService(config, shelf, journal, indexes=services.indexes, others=others)
 
 
-def _out(given: ForContext, tokens: int, allowance: int, *, known: bool) -> RecallOut:
+class _Whose(NamedTuple):
+    """Which flow's Memory was asked, among which, and whether a run of it is kept."""
+
+    flow: str
+    flows: list[OfFlowOut]
+    known: bool
+
+
+def _out(given: ForContext, tokens: int, allowance: int, whose: _Whose) -> RecallOut:
     return RecallOut(
         stable=given.text,
         recalled=given.recall,
@@ -114,7 +151,9 @@ def _out(given: ForContext, tokens: int, allowance: int, *, known: bool) -> Reca
         ],
         left_out=[_item("", item) for item in given.left_out],
         warnings=list(given.warnings),
-        known=known,
+        known=whose.known,
+        flow=whose.flow,
+        flows=whose.flows,
     )
 
 

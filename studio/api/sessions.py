@@ -182,11 +182,8 @@ async def sessions(call: Call) -> SessionsOut:
                 found.append(line)
     following = cursor.text() if more and cursor is not None else None
     hidden = 0
-    if partition == "real" and call.who.operator:
-        hidden = await call.studio.record.hidden_rehearsals()
-    elif partition == "real":
-        own = await call.studio.record.sessions(SessionFilter("rehearsal", call.who.user, limit=1000))
-        hidden = len(own)
+    if partition == "real":
+        hidden = await call.studio.record.hidden_rehearsals(call.who.scope(query.user))
     return SessionsOut([session_out(line) for line in found], following, hidden)
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from runtime.cli.spend import name_flows
 from runtime.errors import BadInput
 from runtime.facts import Fact, Scope, Shelf, facts_at
 from studio.api.facts import FactOut, fact_out
@@ -19,12 +20,15 @@ MOST_APART = 2_000
 
 
 class ShelfLineOut(msgspec.Struct, frozen=True):
-    """A shelf and how many current facts it has."""
+    """A shelf and how many current facts it has. `session`: what the session is called whose shelf it is;
+    `flow`: what the flow is called whose id is the namespace. Null where there is none."""
 
     namespace: str
-    scope: str
+    scope: Scope
     owner: str
     count: int
+    session: str | None = None
+    flow: str | None = None
 
 
 class FactsOut(msgspec.Struct, frozen=True):
@@ -43,8 +47,8 @@ class FactsOut(msgspec.Struct, frozen=True):
 
 class FactsQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which shelves and facts; all that are given must match. `session` is a uid, `owner` an owner as it is.
-    `text` is looked for in keys and values; `find` in owners and namespaces. `as_of`: as they were then.
-    `limit` 0: only the shelves."""
+    `text` is looked for in keys and values; `find` in owners and namespaces, by id and by name. `as_of`: as
+    they were then. `limit` 0: only the shelves."""
 
     user: str | None = None
     scope: Scope | None = None
@@ -62,13 +66,13 @@ class FactsQuery(msgspec.Struct, frozen=True, kw_only=True):
 async def facts(call: Call) -> FactsOut:
     """List shelves and their facts, as they are or as they were at a time."""
     query: FactsQuery = call.query
-    found = await call.studio.record.shelves(partition_of(query.rehearsal), call.who.scope(query.user))
-    shelves = sorted((shelf, count) for shelf, count in found if _fits(shelf, query))
-    lines = [ShelfLineOut(shelf.namespace, shelf.scope, shelf.owner, count) for shelf, count in shelves]
-    page = await _page(call, [shelf for shelf, _ in shelves], query)
+    lines = await _lines(call, query)
+    partition = partition_of(query.rehearsal)
+    shelves = [Shelf(partition, line.namespace, line.scope, line.owner) for line in lines]
+    page = await _page(call, shelves, query)
     apart: list[FactOut] = []
     if len(shelves) == 1 and query.as_of is None and query.limit > 0 and query.after is None:
-        apart = await _apart(call, shelves[0][0])
+        apart = await _apart(call, shelves[0])
     return FactsOut(
         lines[:MOST_SHELVES],
         page.facts,
@@ -79,14 +83,35 @@ async def facts(call: Call) -> FactsOut:
     )
 
 
-def _fits(shelf: Shelf, query: FactsQuery) -> bool:
+async def _lines(call: Call, query: FactsQuery) -> list[ShelfLineOut]:
+    """The shelves that are asked for, in order."""
+    record, partition = call.studio.record, partition_of(query.rehearsal)
+    found = await record.shelves(partition, call.who.scope(query.user))
+    shelves = sorted((shelf, count) for shelf, count in found if _fits(shelf, query))
+    sessions = await record.session_names([shelf.owner for shelf, _ in shelves if shelf.scope == "session"])
+    flows = await name_flows(record, sorted({shelf.namespace for shelf, _ in shelves}), partition)
+    lines = [
+        ShelfLineOut(
+            shelf.namespace, shelf.scope, shelf.owner, count,
+            sessions.get(shelf.owner) if shelf.scope == "session" else None, flows.get(shelf.namespace),
+        )
+        for shelf, count in shelves
+    ]  # fmt: skip
     wanted = (query.find or "").casefold()
+    return [line for line in lines if wanted in _said(line)]
+
+
+def _said(line: ShelfLineOut) -> str:
+    """All that a shelf is found by."""
+    return "\n".join([line.namespace, line.owner, line.session or "", line.flow or ""]).casefold()
+
+
+def _fits(shelf: Shelf, query: FactsQuery) -> bool:
     return (
         query.scope in (None, shelf.scope)
         and query.namespace in (None, shelf.namespace)
         and query.owner in (None, shelf.owner)
         and (query.session is None or (shelf.scope, shelf.owner) == ("session", query.session))
-        and (wanted in shelf.namespace.casefold() or wanted in shelf.owner.casefold())
     )
 
 

@@ -154,6 +154,54 @@ def test_recall_is_what_the_next_run_is_given(live: Live) -> None:
     ask(live, bob, "GET", f"/memory/recall?{where}&q=cat", status=404)
 
 
+def test_recall_goes_by_the_memories_that_share_a_namespace(live: Live) -> None:
+    token, chief = live.token("pia", "runner"), live.token("local", "operator")
+    for name, tokens in (("larder", 900), ("garden", 700)):
+        document = json.loads((live.flows / "talk.json").read_text())
+        memory = {"scope": "user", "namespace": "household", "injection": {"tokens": tokens}}
+        document |= {"id": f"id-{name}", "name": name.title()}
+        document["nodes"][2]["config"] = memory
+        (live.flows / f"{name}.json").write_text(json.dumps(document))
+        needs = ask(live, token, "POST", "/validate", {"flow": document, "path": f"{name}.json"})
+        body = {"path": f"{name}.json", "input": "Hello", "session": name, "allow": needs["needs_hash"]}
+        started = ask(live, chief, "POST", "/runs", {**body, "user": "pia"}, 201)
+        live.wait(chief, started["run_id"])
+    where = "namespace=household&scope=user&owner=pia&rehearsal=1"
+    told = ask(live, token, "GET", f"/memory/recall?{where}")
+    assert told["flows"] == [{"id": "id-garden", "name": "Garden"}, {"id": "id-larder", "name": "Larder"}]
+    assert (told["flow"], told["allowance"], told["known"]) == ("id-garden", 700, True)
+    other = ask(live, token, "GET", f"/memory/recall?{where}&flow=id-larder")
+    assert (other["flow"], other["allowance"], other["known"]) == ("id-larder", 900, True)
+
+
+def test_shelves_and_counters_say_what_people_call_them(live: Live) -> None:
+    document = json.loads((live.flows / "talk.json").read_text())
+    document |= {"id": "id-shop", "name": "The shop"}
+    document["nodes"][2]["config"] = {"scope": "session"}
+    document["nodes"][3]["config"] |= {"period": "session"}
+    (live.flows / "shop.json").write_text(json.dumps(document))
+    token = live.token("lou", "runner")
+    body = {"path": "shop.json", "input": "Hello", "session": "Monday morning"}
+    started = ask(live, token, "POST", "/runs", body, 201)
+    live.wait(token, started["run_id"])
+    uid = started["session_uid"]
+    fact = {"namespace": "id-shop", "scope": "session", "owner": uid, "rehearsal": True}
+    ask(live, token, "PUT", "/facts", {**fact, "key": "a", "value": 1})
+    told = ask(live, token, "GET", f"/facts?rehearsal=1&limit=0&owner={uid}")
+    assert [(line["session"], line["flow"]) for line in told["shelves"]] == [("Monday morning", "The shop")]
+    assert len(ask(live, token, "GET", "/facts?rehearsal=1&limit=0&find=monday")["shelves"]) == 1
+    assert len(ask(live, token, "GET", "/facts?rehearsal=1&limit=0&find=the%20shop")["shelves"]) == 1
+    assert ask(live, token, "GET", "/facts?rehearsal=1&limit=0&find=tuesday")["shelves"] == []
+    (counter,) = [
+        each
+        for each in ask(live, token, "GET", "/budgets?rehearsal=1")["budgets"]
+        if each["key"]["owner"] == uid
+    ]
+    assert (counter["session"], counter["flow"]) == ("Monday morning", "The shop")
+    rows = ask(live, token, "GET", f"/ledger?rehearsal=1&session={uid}")
+    assert rows["rows"] and rows["flows"] == {"id-shop": "The shop"}
+
+
 def test_consolidation_is_previewed_done_and_taken_back(live: Live) -> None:
     token, chief = live.token("con", "runner"), live.token("chief", "operator")
     soon = live.studio.services.clock.now() + timedelta(milliseconds=30)

@@ -73,6 +73,20 @@ def test_fact_is_put_back_and_erased_everywhere(live: Live) -> None:
     ask(live, token, "POST", "/facts/undo", {**shelf, "key": "name"}, 409)
 
 
+def test_ledger_is_asked_for_some_kinds_of_rows(live: Live) -> None:
+    token = live.token("local", "operator")
+    (budget, *_) = live.request("GET", f"{A}/budgets?rehearsal=1&user=kim", token=token).json["budgets"]
+    change = {"key": {**budget["key"], "owner": "kim"}, "amount": "7", "reason": "kinds", "rehearsal": True}
+    raised = live.request("POST", f"{A}/budgets/raise", change, token=token)
+    assert raised.status == 200 and raised.json["own_limit"] == budget["own_limit"] != raised.json["limit"]
+    rows = live.request("GET", f"{A}/ledger?rehearsal=1&user=kim&kinds=raise,%20reset", token=token).json
+    assert [(row["kind"], row["reason"]) for row in rows["rows"]] == [("raise", "kinds")]
+    assert (
+        live.request("GET", f"{A}/ledger?rehearsal=1&user=kim&kinds=settle", token=token).json["rows"] == []
+    )
+    assert live.request("GET", f"{A}/ledger?kinds=spend", token=token).status == 400
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [("__own", 1), ("", 1), ("k" * 121, 1), ("k", "x" * 5000), ("password", "hunter2hunter2")],

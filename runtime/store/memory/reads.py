@@ -33,6 +33,16 @@ def shelves(state: State, partition: str, user_id: str | None) -> list[tuple[She
     return found
 
 
+def session_names(state: State, ids: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for each in ids:
+        run = state.runs.get(each)
+        session = state.by_uid.get(each if run is None else run.session_uid)
+        if session is not None:
+            found[each] = session.key.name
+    return found
+
+
 def _user_of(state: State, shelf: Shelf) -> str | None:
     if shelf.scope == "user":
         return shelf.owner

@@ -241,8 +241,12 @@ class MemoryRecord(TurnReads, MemoryGoverning):
         session = self._state.by_uid.get(uid)
         return reads.session_line(self._state, session) if session else None
 
-    async def hidden_rehearsals(self) -> int:
-        return sum(session.key.partition == "rehearsal" for session in self._state.sessions)
+    async def session_names(self, ids: Sequence[str]) -> dict[str, str]:
+        return reads.session_names(self._state, ids)
+
+    async def hidden_rehearsals(self, user_id: str | None = None) -> int:
+        keys = [session.key for session in self._state.sessions]
+        return sum(key.partition == "rehearsal" and user_id in (None, key.user_id) for key in keys)
 
     async def events_json(
         self, session_uid: str, *, after: int = 0, limit: int | None = None, run_id: str | None = None

@@ -123,9 +123,18 @@ def flow_paths(connection: sqlite3.Connection, flow_id: str) -> list[str]:
     return [path for (path,) in connection.execute(sql, (flow_id,)).fetchall()]
 
 
-def hidden_rehearsals(connection: sqlite3.Connection) -> int:
-    sql = "SELECT count(*) FROM session WHERE partition = 'rehearsal'"
-    return int(connection.execute(sql).fetchone()[0])
+def session_names(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, str]:
+    sql = (
+        "SELECT uid, name FROM session WHERE uid IN (SELECT value FROM json_each(?1)) UNION ALL"
+        " SELECT r.run_id, s.name FROM run r JOIN session s ON s.id = r.session"
+        " WHERE r.run_id IN (SELECT value FROM json_each(?1))"
+    )
+    return dict(connection.execute(sql, (msgspec.json.encode(ids).decode(),)).fetchall())
+
+
+def hidden_rehearsals(connection: sqlite3.Connection, user_id: str | None) -> int:
+    sql = "SELECT count(*) FROM session WHERE partition = 'rehearsal' AND (?1 IS NULL OR user_id = ?1)"
+    return int(connection.execute(sql, (user_id,)).fetchone()[0])
 
 
 def first_seq(connection: sqlite3.Connection, session_uid: str) -> int:

@@ -179,8 +179,11 @@ class SqliteRecord(SqliteTurns, SqliteGoverning):
     async def session(self, uid: str) -> SessionLine | None:
         return cast("SessionLine | None", await self._study(session_reads.session, uid))
 
-    async def hidden_rehearsals(self) -> int:
-        return cast(int, self._look(reads.hidden_rehearsals))
+    async def session_names(self, ids: Sequence[str]) -> dict[str, str]:
+        return cast("dict[str, str]", await self._study(reads.session_names, ids))
+
+    async def hidden_rehearsals(self, user_id: str | None = None) -> int:
+        return cast(int, self._look(reads.hidden_rehearsals, user_id))
 
     async def events_json(
         self, session_uid: str, *, after: int = 0, limit: int | None = None, run_id: str | None = None

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { BudgetInfo, LedgerRow } from '../src/api/types'
 import { amountTicks, marksOf, timeTicks } from '../src/budgets/axes'
-import { burn, merged, periodEnd, placeOf, rowsOf, usedBefore } from '../src/budgets/rows'
+import { ruled } from '../src/budgets/Burn'
+import { burn, limitSteps, merged, periodEnd, placeOf, rowsOf, usedBefore } from '../src/budgets/rows'
 
 const KEY = { pot: 'f1/daily', metric: 'tokens', period: 'daily', owner: 'ada', start: '2026-03-01T00:00:00Z' }
-const BUDGET: BudgetInfo = { key: KEY, name: 'daily', flow: 'Shop', used: 100, held: 0, unknown: 0, limit: 200, threshold_pct: 80, resets_at: null, current: true }
+const BUDGET: BudgetInfo = { key: KEY, name: 'daily', flow: 'Shop', session: null, own_limit: 150, used: 100, held: 0, unknown: 0, limit: 200, threshold_pct: 80, resets_at: null, current: true }
 const row = (id: number, fields: Partial<LedgerRow> = {}) =>
   ({ id, at: `2026-03-01T0${id}:00:00Z`, kind: 'settle', usage: { input: 10, output: 0 }, cost: '0.1', metric: null, amount: null, ...fields }) as LedgerRow
 
@@ -28,6 +29,31 @@ describe('what a counter used over time', () => {
 
   test.each([['monthly', '2026-12-01T00:00:00Z', '2027-01-01T00:00:00.000Z'], ['weekly', '2026-03-02T00:00:00Z', '2026-03-09T00:00:00.000Z'], ['total', '', null]])(
     'a %s period from %j ends at %j', (period, start, end) => expect(periodEnd(period, start)).toBe(end))
+})
+
+describe('a limit over time', () => {
+  const raise = (id: number, amount: number, fields: Partial<LedgerRow> = {}) =>
+    row(id, { kind: 'raise', amount, metric: 'tokens', period: 'daily', owner: 'ada', start: KEY.start, for_good: false, ...fields })
+
+  test('without a raise is the one that holds', () => expect(limitSteps([], BUDGET)).toEqual([{ at: -Infinity, limit: 200 }]))
+
+  test('steps at the time of each raise, from the limit of its own', () => {
+    const steps = limitSteps([raise(5, 200), raise(2, 180)], BUDGET)
+    expect(steps).toEqual([{ at: -Infinity, limit: 150 }, { at: Date.parse('2026-03-01T02:00:00Z'), limit: 180 }, { at: Date.parse('2026-03-01T05:00:00Z'), limit: 200 }])
+  })
+
+  test('begins with what an earlier period was raised to for good, and heeds no other counter', () => {
+    const earlier = { start: '2026-02-27T00:00:00Z' }
+    const rows = [raise(4, 200), raise(3, 9, { owner: 'bob' }), raise(3, 8, { period: 'weekly' }), raise(3, 7, { metric: 'spend' }), raise(2, 190, { ...earlier, for_good: true }), raise(1, 5, earlier)]
+    expect(limitSteps(rows, BUDGET).map((step) => step.limit)).toEqual([190, 200])
+    expect(limitSteps([raise(2, 200, { ...earlier, for_good: true })], BUDGET).map((step) => step.limit)).toEqual([200])
+  })
+
+  test('is drawn as a line that steps, from where it is known', () => {
+    const line = (steps: Parameters<typeof ruled>[0], share = 1) => ruled(steps, share, 100, (at) => (at === -Infinity ? 0 : at), (amount) => amount)
+    expect(line([{ at: -Infinity, limit: 10 }, { at: 40, limit: 20 }])).toBe('M0.0 10.0L40.0 10.0L40.0 20.0L100.0 20.0')
+    expect(line([{ at: -Infinity, limit: null }, { at: 40, limit: 20 }], 0.5)).toBe('M40.0 10.0L100.0 10.0')
+  })
 })
 
 describe('pages of rows', () => {

@@ -149,7 +149,8 @@ export const api = {
   settleFact: (shelf: ShelfKey, key: string, keep: number, rehearsal: boolean) => post<unknown>('/facts/settle', { ...shelf, key, keep, rehearsal }),
   moveFacts: (shelf: ShelfKey, to: ShelfKey, keys: string[], preview: boolean, rehearsal: boolean) =>
     post<Moved>('/facts/move', { ...shelf, to: { ...to, rehearsal }, keys, preview, rehearsal }),
-  recall: (shelf: ShelfKey, q: string, tokens: number | undefined, rehearsal: boolean) => get<Recall>(`/memory/recall${query({ ...shelf, q, tokens, rehearsal })}`),
+  recall: ({ namespace, scope, owner }: ShelfKey, q: string, tokens: number | undefined, flow: string, rehearsal: boolean) =>
+    get<Recall>(`/memory/recall${query({ namespace, scope, owner, q, tokens, flow, rehearsal })}`),
   consolidation: (user: string, rehearsal: boolean) => get<Consolidation>(`/memory/consolidation${query({ user, rehearsal })}`),
   consolidate: (user: string, rehearsal: boolean) => post<unknown>('/memory/consolidate', { user, rehearsal }),
   undoConsolidation: (user: string, rehearsal: boolean) => post<{ keys: string[]; left: string[] }>('/memory/undo', { user, rehearsal }),
@@ -158,7 +159,7 @@ export const api = {
   raise: (key: BudgetKey, amount: string, for_good: boolean, reason: string, rehearsal: boolean) =>
     post<BudgetInfo>('/budgets/raise', { key, amount, for_good, reason, rehearsal }),
   ledger: (filter: Record<string, string | number | boolean | undefined>) =>
-    get<{ rows: LedgerRow[]; next: number | null }>(`/ledger${query(filter)}`),
+    get<{ rows: LedgerRow[]; next: number | null; flows: Record<string, string> }>(`/ledger${query(filter)}`),
   spend: (filter: Record<string, string | number | boolean | undefined>) =>
     get<{ lines: SpendLine[]; totals: { calls: number; usage: Usage; cost: string | null; unknown: number; estimated: number }; flows?: Record<string, string> }>(
       `/spend${query(filter)}`),

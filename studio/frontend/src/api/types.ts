@@ -251,6 +251,9 @@ export interface ShelfKey {
 
 export interface ShelfInfo extends ShelfKey {
   count: number
+  /** The name of the session whose shelf it is, and of the flow whose id is the namespace; null where there is none. */
+  session?: string | null
+  flow?: string | null
 }
 
 export interface Fact {
@@ -347,6 +350,9 @@ export interface Recall {
   left_out: BillItem[]
   warnings: string[]
   known: boolean
+  /** Whose Memory was asked, and all that may be asked for, by the flow's id and name. */
+  flow: string
+  flows: { id: string; name: string }[]
 }
 
 export interface Moved {
@@ -388,10 +394,14 @@ export interface BudgetInfo {
   name: string | null
   /** The name of the flow whose budget it is; null where it is of none. */
   flow: string | null
+  /** The name of the session whose budget it is, or in which the run was; null where it is of none. */
+  session: string | null
   used: number | string
   held: number | string
   unknown: number
   limit: number | string | null
+  /** The limit where nobody raised it; null where it is not known. */
+  own_limit: number | string | null
   threshold_pct: number | null
   resets_at: string | null
   current: boolean
@@ -414,6 +424,10 @@ export interface LedgerRow {
   estimated: boolean
   amount: number | string | null
   metric: string | null
+  period: string | null
+  owner: string | null
+  start: string | null
+  for_good: boolean
   actor: string | null
   reason: string | null
 }

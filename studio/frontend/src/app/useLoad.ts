@@ -25,7 +25,9 @@ export function useLoad<T>(load: () => Promise<T>, question: string): Loaded<T> 
   return { ...state, reload: useCallback(() => setAgain((n) => n + 1), []) }
 }
 
-export function useLater<T>(value: T, ms: number): T {
+/** A value once it has stood still for a moment. Only what is compared by what it is: an object that is made anew at each
+ * drawing would never stand still. */
+export function useLater<T extends string | number | boolean>(value: T, ms: number): T {
   const [late, setLate] = useState(value)
   useEffect(() => {
     const timer = setTimeout(() => setLate(value), ms)

@@ -5,7 +5,10 @@ import type { BudgetInfo } from '../api/types'
 import { Failure } from '../app/Failure'
 import { GaugeBar, filled, gaugeText } from '../app/GaugeBar'
 import { Icon } from '../app/icons'
+import { Link } from '../app/Link'
+import { to } from '../app/router'
 import { amountText, count, decimal, parseDollars } from '../lib/money'
+import { shortName } from '../lib/text'
 import { useCatalog } from '../state/catalog'
 import { Rows } from './Ledger'
 import { gaugeOf, isEveryone, limitOf, placeOf } from './rows'
@@ -21,7 +24,7 @@ export function BudgetCard({ budget, rehearsal, onChanged }: { budget: BudgetInf
     <li className={`budget-card ${level}`} data-testid={`budget-${gauge.budget}`}>
       <div className="budget-head">
         <strong dir="auto">{gauge.budget}</strong>
-        <span className="muted" dir="auto" title={key.pot}>{placeOf(budget)} · {isEveryone(key.owner) ? 'everybody' : key.owner}{key.start ? ` · from ${key.start.slice(0, 10)}` : ''}</span>
+        <span className="muted" dir="auto" title={key.pot}>{placeOf(budget)} · <Owner budget={budget} />{key.start ? ` · from ${key.start.slice(0, 10)}` : ''}</span>
         <span className="grow" />
         {level === 'stop' && <span className="tag bad"><Icon name="blocked" />used up</span>}
         {level === 'warn' && <span className="tag warn"><Icon name="warning" />nearly used</span>}
@@ -36,6 +39,14 @@ export function BudgetCard({ budget, rehearsal, onChanged }: { budget: BudgetInf
       {open && <Rows budget={budget} rehearsal={rehearsal} />}
     </li>
   )
+}
+
+/** Whose it is: a session or a run by the session's name, a user by the id. */
+function Owner({ budget: { key, session } }: { budget: BudgetInfo }) {
+  const name = session ? shortName(session) : key.owner
+  if (key.period === 'session') return <Link href={to.session(key.owner)} title={key.owner}>{name}</Link>
+  if (key.period === 'run') return <Link href={to.run(key.owner)} title={key.owner}>{session ? `a run of ${name}` : name}</Link>
+  return isEveryone(key.owner) ? 'everybody' : key.owner
 }
 
 function RaiseForm({ budget, rehearsal, onClose, onDone }: { budget: BudgetInfo; rehearsal: boolean; onClose(): void; onDone(after: BudgetInfo): void }) {

@@ -2,13 +2,14 @@
 import { useLayoutEffect, useRef, useState } from 'react'
 import { amountText } from '../lib/money'
 import { type Mark, amountTicks, timeTicks } from './axes'
-import type { Point } from './rows'
+import type { LimitStep, Point } from './rows'
 
 interface Props {
   points: readonly Point[]
   marks: readonly Mark[]
   metric: string
-  limit: number | null
+  /** The limit from each time on. */
+  limits: readonly LimitStep[]
   threshold: number | null
   start: string
   /** Where the period ends, and the budget counts from nothing again. */
@@ -41,13 +42,14 @@ function useWidth() {
 type Scale = (value: number) => number
 
 export function Burn(props: Props) {
-  const { points, marks, metric, limit, threshold, start, end, before } = props
+  const { points, marks, metric, limits, threshold, start, end, before } = props
+  const limit = limits.at(-1)?.limit ?? null
   const [box, width] = useWidth()
   const now = Date.now()
   const from = start ? Date.parse(start) : Math.min(points[0]?.at ?? now, marks[0]?.at ?? now)
   const to = end ? Date.parse(end) : Math.max(points.at(-1)?.at ?? now, marks.at(-1)?.at ?? 0, from + 60_000)
   const last = points.at(-1)?.total ?? before
-  const top = Math.max(limit ?? 0, before, ...points.map((point) => point.total), 1) * 1.12
+  const top = Math.max(...limits.map((step) => step.limit ?? 0), before, ...points.map((point) => point.total), 1) * 1.12
   const x: Scale = (at) => LEFT + Math.max(0, Math.min(1, (at - from) / Math.max(1, to - from))) * (width - LEFT - RIGHT)
   const y: Scale = (amount) => HEIGHT - BOTTOM - (amount / top) * (HEIGHT - TOP - BOTTOM)
   const until = Math.min(to, Math.max(now, points.at(-1)?.at ?? from))
@@ -59,8 +61,8 @@ export function Burn(props: Props) {
         <Axes metric={metric} top={top} from={from} to={to} width={width} x={x} y={y} />
         <path className="burn-area" d={`${path}L${x(until)} ${y(0)}L${x(from)} ${y(0)}Z`} />
         <path className="burn-line" d={path} />
-        {limit !== null && threshold ? <Rule at={y((limit * threshold) / 100)} width={width} kind="threshold" text={`warns at ${threshold} %`} /> : null}
-        {limit !== null && <Rule at={y(limit)} width={width} kind="limit" text={`limit ${amountText(metric, limit)}`} />}
+        {threshold ? <Rule steps={limits} share={threshold / 100} end={width - RIGHT} kind="threshold" text={`warns at ${threshold} %`} x={x} y={y} /> : null}
+        <Rule steps={limits} share={1} end={width - RIGHT} kind="limit" text={`limit ${amountText(metric, limit)}`} x={x} y={y} />
         {marks.map((mark) => (
           <g key={`${mark.kind}${mark.at}`} className={`burn-mark ${mark.kind}`}>
             <title>{`${mark.text}, ${new Date(mark.at).toISOString().slice(0, 16).replace('T', ' ')} UTC`}</title>
@@ -90,8 +92,43 @@ function Axes({ metric, top, from, to, width, x, y }: { metric: string; top: num
   )
 }
 
-function Rule({ at, width, kind, text }: { at: number; width: number; kind: string; text: string }) {
-  return <g className={`burn-rule ${kind}`}><line x1={LEFT} x2={width - RIGHT} y1={at} y2={at} /><text x={LEFT + 6} y={kind === 'limit' ? at - 4 : at + 13}>{text}</text></g>
+interface RuleProps {
+  steps: readonly LimitStep[]
+  share: number
+  end: number
+  kind: 'limit' | 'threshold'
+  text: string
+  x: Scale
+  y: Scale
+}
+
+/** So much room the words at a line want; a shorter last piece has them at its end. */
+const WORDS = 130
+
+/** A part of the limit over time: what is written stands at the piece that holds now. */
+function Rule({ steps, share, end, kind, text, x, y }: RuleProps) {
+  const last = steps.at(-1)
+  if (!last || last.limit === null) return null
+  const from = x(last.at)
+  const fits = end - from > WORDS
+  const at = y(last.limit * share)
+  return (
+    <g className={`burn-rule ${kind}`}>
+      <path d={ruled(steps, share, end, x, y)} />
+      <text x={fits ? from + 6 : end - 4} textAnchor={fits ? 'start' : 'end'} y={kind === 'limit' ? at - 4 : at + 13}>{text}</text>
+    </g>
+  )
+}
+
+/** A line that steps at each change; it begins where a limit is known. */
+export function ruled(steps: readonly LimitStep[], share: number, end: number, x: Scale, y: Scale): string {
+  let path = ''
+  steps.forEach(({ at, limit }, i) => {
+    if (limit === null) return
+    const to = i + 1 < steps.length ? x(steps[i + 1]!.at) : end
+    path += `${path ? 'L' : 'M'}${x(at).toFixed(1)} ${y(limit * share).toFixed(1)}L${to.toFixed(1)} ${y(limit * share).toFixed(1)}`
+  })
+  return path
 }
 
 function stepped(points: readonly Point[], before: number, from: number, until: number, x: Scale, y: Scale): string {

@@ -10,9 +10,17 @@ import { amountText, count, fixedDollars, nanosOf } from '../lib/money'
 import { instant } from '../lib/time'
 import { marksOf } from './axes'
 import { Burn } from './Burn'
-import { amountOfRow, burn, isUse, limitOf, merged, periodEnd, rowsOf, shares, sourceText, stateOfRow, usedBefore } from './rows'
+import { amountOfRow, burn, changes, isUse, limitSteps, merged, periodEnd, rowsOf, shares, sourceText, stateOfRow, usedBefore } from './rows'
 
 const PAGE = 500
+
+const MOST_CHANGES = 1000
+
+/** Every raise and reset, those of earlier periods too: however few rows are shown, the limit's line has all its steps. */
+function useChanges({ key, limit, used }: BudgetInfo, rehearsal: boolean): readonly LedgerRow[] {
+  const loaded = useLoad(() => api.ledger({ pot: key.pot, kinds: 'raise,reset', order: 'newest', limit: MOST_CHANGES, rehearsal }), `${JSON.stringify(key)}|${rehearsal}|${limit}|${used}`)
+  return loaded.data?.rows ?? []
+}
 
 /** The newest rows, again whenever the counter changes; older ones are put to them as they are asked for. */
 function useRows(budget: BudgetInfo, rehearsal: boolean) {
@@ -20,41 +28,46 @@ function useRows(budget: BudgetInfo, rehearsal: boolean) {
   const loaded = useLoad(() => ask(), `${JSON.stringify(budget.key)}|${rehearsal}|${budget.used}|${budget.held}|${budget.limit}`)
   const [rows, setRows] = useState<LedgerRow[]>([])
   const [next, setNext] = useState<number | null | undefined>(undefined)
+  const [flows, setFlows] = useState<Record<string, string>>({})
   const [error, setError] = useState<unknown>(null)
   const { data } = loaded
   useEffect(() => {
     if (!data) return
     setRows((known) => merged(known, data.rows))
+    setFlows((known) => ({ ...known, ...data.flows }))
     setNext((known) => (known === undefined ? data.next : known))
   }, [data])
   const older = () => {
-    if (next) ask(next).then((page) => { setRows((known) => merged(known, page.rows)); setNext(page.next) }, setError)
+    if (next) ask(next).then((page) => { setRows((known) => merged(known, page.rows)); setFlows((known) => ({ ...known, ...page.flows })); setNext(page.next) }, setError)
   }
-  return { rows, next: next ?? null, ready: next !== undefined, error: loaded.error ?? error, retry: () => { setError(null); loaded.reload() }, older }
+  return { rows, flows, next: next ?? null, ready: next !== undefined, error: loaded.error ?? error, retry: () => { setError(null); loaded.reload() }, older }
 }
 
 export function Rows({ budget, rehearsal }: { budget: BudgetInfo; rehearsal: boolean }) {
-  const { rows, next, ready, error, retry, older } = useRows(budget, rehearsal)
+  const { rows, flows, next, ready, error, retry, older } = useRows(budget, rehearsal)
+  const limits = useChanges(budget, rehearsal)
   const { key } = budget
   if (error !== null) return <Failure error={error} retry={retry} />
   if (!ready) return null
   if (!rows.length) return <p className="muted pad">No rows yet.</p>
-  const before = usedBefore(rows, budget, next === null)
+  // On one pot others may count as well, and be raised and reset apart.
+  const own = rows.filter((row) => (row.kind !== 'raise' && row.kind !== 'reset') || changes(row, key))
+  const before = usedBefore(own, budget, next === null)
   return (
     <div className="budget-rows">
-      <Burn points={burn(rows, key.metric, before)} marks={marksOf(rows, key)} before={before} metric={key.metric} limit={limitOf(budget)} threshold={budget.threshold_pct}
+      <Burn points={burn(own, key.metric, before)} marks={marksOf(limits, key)} before={before} metric={key.metric} limits={limitSteps(limits, budget)} threshold={budget.threshold_pct}
         start={key.start} end={periodEnd(key.period, key.start)} />
       <div className="share-bars">
-        {(['flow_id', 'model', 'purpose'] as const).map((by) => <ShareBar key={by} rows={rows} metric={key.metric} by={by} />)}
+        {(['flow_id', 'model', 'purpose'] as const).map((by) => <ShareBar key={by} rows={rows} metric={key.metric} by={by} names={by === 'flow_id' ? flows : {}} />)}
       </div>
-      <LedgerTable rows={rows} />
+      <LedgerTable rows={own} />
       {next !== null && <p className="muted">The newest {count(rows.length)} rows are shown. <button type="button" onClick={older}>Older rows</button></p>}
     </div>
   )
 }
 
-function ShareBar({ rows, metric, by }: { rows: readonly LedgerRow[]; metric: string; by: 'flow_id' | 'model' | 'purpose' }) {
-  const all = shares(rows, metric, by)
+function ShareBar({ rows, metric, by, names }: { rows: readonly LedgerRow[]; metric: string; by: 'flow_id' | 'model' | 'purpose'; names: Readonly<Record<string, string>> }) {
+  const all = shares(rows, metric, by, names)
   const total = all.reduce((sum, each) => sum + each.amount, 0)
   if (!total) return null
   return (

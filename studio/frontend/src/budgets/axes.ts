@@ -1,6 +1,7 @@
 // Where the lines of a chart stand, and what is written at them. Pure; times are UTC, as budgets are.
 import type { BudgetKey, LedgerRow } from '../api/types'
 import { amountText } from '../lib/money'
+import { changes } from './rows'
 
 export interface Tick {
   at: number
@@ -36,7 +37,7 @@ export function timeTicks(from: number, to: number, most = 8): Tick[] {
 
 /** Raises and resets of this counter, which are rows among its calls. */
 export function marksOf(rows: readonly LedgerRow[], key: BudgetKey): Mark[] {
-  return rows.filter((row) => (row.kind === 'raise' || row.kind === 'reset') && (row.metric ?? key.metric) === key.metric).map((row) => ({
+  return rows.filter((row) => (row.kind === 'raise' || row.kind === 'reset') && changes(row, key) && (row.start ?? key.start) === key.start).map((row) => ({
     at: Date.parse(row.at), kind: row.kind as Mark['kind'], text: row.kind === 'reset' ? 'reset' : `limit ${amountText(key.metric, row.amount, true)}`,
   })).sort((a, b) => a.at - b.at)
 }

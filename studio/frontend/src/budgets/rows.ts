@@ -1,5 +1,5 @@
 // Ledger rows and counters as the page draws them. Pure.
-import type { BudgetInfo, Gauge, LedgerRow } from '../api/types'
+import type { BudgetInfo, BudgetKey, Gauge, LedgerRow } from '../api/types'
 import { amountOf, nanosOf } from '../lib/money'
 
 export const gaugeOf = (budget: BudgetInfo): Gauge => ({
@@ -69,20 +69,41 @@ export function placeOf({ key, flow }: Pick<BudgetInfo, 'key' | 'flow'>): string
   return key.pot.startsWith('limit/') ? 'given for one run' : key.pot
 }
 
+/** Whether a raise or a reset is of this counter: of its own period, or for good in an earlier one. */
+export const changes = (row: LedgerRow, key: BudgetKey): boolean =>
+  (row.metric ?? key.metric) === key.metric && (row.period ?? key.period) === key.period && (row.owner ?? key.owner) === key.owner
+  && ((row.start ?? key.start) === key.start || (row.kind === 'raise' && row.for_good && row.start! < key.start))
+
+/** The limit over time: what held when the period began, then each raise from its time on. Null: it is not known. */
+export interface LimitStep {
+  at: number
+  limit: number | null
+}
+
+export function limitSteps(rows: readonly LedgerRow[], { key, own_limit, limit }: Pick<BudgetInfo, 'key' | 'own_limit' | 'limit'>): LimitStep[] {
+  const raises = rows.filter((row) => row.kind === 'raise' && changes(row, key)).sort((a, b) => a.id - b.id)
+  const amount = (row: LedgerRow) => amountOf(key.metric, row.amount)
+  const within = raises.filter((row) => (row.start ?? key.start) === key.start)
+  const before = raises.findLast((row) => !within.includes(row))
+  // Without a raise in the period, what holds now has held from its beginning.
+  const first = !within.length ? amountOf(key.metric, limit) : before ? amount(before) : amountOf(key.metric, own_limit)
+  return [{ at: -Infinity, limit: first }, ...within.map((row) => ({ at: Date.parse(row.at), limit: amount(row) }))]
+}
+
 export interface Share {
   name: string
   amount: number
 }
 
-/** Who used how much, largest first; all beyond the fifth together. */
-export function shares(rows: readonly LedgerRow[], metric: string, by: 'flow_id' | 'model' | 'purpose'): Share[] {
+/** Who used how much, by the name that people know, largest first; all beyond the fifth together. */
+export function shares(rows: readonly LedgerRow[], metric: string, by: 'flow_id' | 'model' | 'purpose', names: Readonly<Record<string, string>> = {}): Share[] {
   const found = new Map<string, number>()
   for (const row of rows) {
     const amount = amountOfRow(row, metric)
     const name = row[by] || 'unknown'
     if (amount > 0) found.set(name, (found.get(name) ?? 0) + amount)
   }
-  const all = [...found].map(([name, amount]) => ({ name, amount })).sort((a, b) => b.amount - a.amount)
+  const all = [...found].map(([id, amount]) => ({ name: names[id] ?? id, amount })).sort((a, b) => b.amount - a.amount)
   return all.length <= 5 ? all : [...all.slice(0, 4), { name: `${all.length - 4} others`, amount: all.slice(4).reduce((sum, each) => sum + each.amount, 0) }]
 }
 

@@ -6,9 +6,10 @@ import { Failure } from '../app/Failure'
 import { HiddenRehearsals } from '../app/HiddenRehearsals'
 import { Icon } from '../app/icons'
 import { Link } from '../app/Link'
+import { to } from '../app/router'
 import { useLater, useLoad } from '../app/useLoad'
 import { count } from '../lib/money'
-import { plural } from '../lib/text'
+import { plural, shortName } from '../lib/text'
 import { useCatalog } from '../state/catalog'
 import { useUi } from '../state/ui'
 import { Care } from './Care'
@@ -20,6 +21,8 @@ import { NewFact } from './NewFact'
 import { RecallPanel } from './RecallPanel'
 
 const shelfId = (shelf: ShelfKey) => `${shelf.namespace}\n${shelf.scope}\n${shelf.owner}`
+/** A session by its name, a user by the id. */
+const ownerOf = (shelf: ShelfInfo) => (shelf.session ? shortName(shelf.session) : shelf.owner)
 const PAGE = 200
 type View = 'facts' | 'recall' | 'care'
 const VIEWS: [View, string][] = [['facts', 'Facts'], ['recall', 'As a model sees it'], ['care', 'Consolidate']]
@@ -50,7 +53,7 @@ export function MemoryPage() {
           {shelves.map((each) => (
             <li key={shelfId(each)}>
               <button type="button" aria-current={shelf && shelfId(each) === shelfId(shelf) ? 'true' : undefined} onClick={() => setChosen(shelfId(each))}>
-                <strong dir="auto">{each.owner}</strong><span className="muted" dir="auto">{each.namespace} · {each.scope}</span><span className="badge">{each.count}</span>
+                <strong dir="auto" title={each.owner}>{ownerOf(each)}</strong><span className="muted" dir="auto" title={each.namespace}>{each.flow ?? each.namespace} · {each.scope}</span><span className="badge">{each.count}</span>
               </button>
             </li>
           ))}
@@ -68,7 +71,7 @@ export function MemoryPage() {
         {shelf && (
           <>
             <header className="page-head">
-              <div><h2 dir="auto">{shelf.owner}</h2><p className="muted">{shelf.scope === 'user' ? 'Follows this user across sessions' : <>Belongs to <Link href={`/sessions/${encodeURIComponent(shelf.owner)}`}>one session</Link></>} · {shelf.namespace}</p></div>
+              <div><h2 dir="auto" title={shelf.owner}>{ownerOf(shelf)}</h2><p className="muted">{shelf.scope === 'user' ? 'Follows this user across sessions' : <>Belongs to <Link href={to.session(shelf.owner)}>one session</Link></>} · <span title={shelf.namespace}>{shelf.flow ?? shelf.namespace}</span></p></div>
               <span className="grow" />
               <div role="group" aria-label="View" className="segments">
                 {VIEWS.filter(([each]) => each !== 'care' || shelf.scope === 'user').map(([each, label]) => <button key={each} type="button" aria-pressed={view === each} onClick={() => setView(each)}>{label}</button>)}

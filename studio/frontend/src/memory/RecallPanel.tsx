@@ -14,13 +14,17 @@ export function RecallPanel({ shelf, rehearsal }: { shelf: ShelfKey; rehearsal: 
   const late = useLater(question, 300)
   const few = useLater(tokens.trim(), 300)
   const allowed = /^\d+$/.test(few) ? Number(few) : undefined
-  const found = useLoad(() => api.recall(shelf, late, allowed, rehearsal), `${late}|${allowed}|${rehearsal}`)
+  const [flow, setFlow] = useState('')
+  const found = useLoad(() => api.recall(shelf, late, allowed, flow, rehearsal), `${late}|${allowed}|${flow}|${rehearsal}`)
   const told = found.data
   const sections = told ? [...new Set(told.items.map((item) => item.section ?? ''))] : []
   return (
     <div className="recall">
       <div className="facts-bar">
         <label className="stack grow"><span>What the user would say</span><input value={question} maxLength={4000} placeholder="What is my cat called?" dir="auto" onChange={(e) => setQuestion(e.target.value)} /></label>
+        {told && told.flows.length > 1 && (
+          <label className="stack"><span>By the Memory of</span><select value={told.flow} onChange={(e) => setFlow(e.target.value)}>{told.flows.map((each) => <option key={each.id} value={each.id}>{each.name}</option>)}</select></label>
+        )}
         <label className="stack"><span>Allowance, tokens</span><input className="num" inputMode="numeric" value={tokens} placeholder={told ? String(told.allowance) : ''} onChange={(e) => setTokens(e.target.value)} /></label>
       </div>
       {found.error !== null && <Failure error={found.error} retry={found.reload} />}

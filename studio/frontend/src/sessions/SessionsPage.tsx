@@ -38,8 +38,9 @@ export function SessionsPage() {
   const [filter, setFilter] = useState<Filter>(() => ({ ...EMPTY, ...Object.fromEntries(new URLSearchParams(address.split('?')[1] ?? '')) }))
   const rehearsals = useUi((s) => s.rehearsals)
   const set = useUi((s) => s.set)
-  const late = useLater(filter, 250)
-  const question = JSON.stringify([late, rehearsals])
+  const asked = useLater(JSON.stringify(filter), 250)
+  const late = JSON.parse(asked) as Filter
+  const question = `${asked}|${rehearsals}`
   const first = useLoad(() => api.sessions({ ...instants(late), limit: PAGE, rehearsal: rehearsals || undefined }), question)
   const [more, setMore] = useState<{ of: string; sessions: SessionInfo[]; next: string | null }>({ of: '', sessions: [], next: null })
   const [error, setError] = useState<unknown>(null)

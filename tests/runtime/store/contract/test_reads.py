@@ -151,6 +151,11 @@ async def test_sessions_are_listed_latest_first_and_filtered(scene: Scene) -> No
     assert await record.session(first.uid) == first
     assert await record.session("none") is None
     assert await record.hidden_rehearsals() == 1
+    assert await record.hidden_rehearsals("bob") == 0
+    third = (await record.sessions(SessionFilter("rehearsal")))[0]
+    assert third.user_id is not None and await record.hidden_rehearsals(third.user_id) == 1
+    told = await record.session_names([first.uid, "run-3", "none"])
+    assert told == {first.uid: "first", "run-3": "third"} and await record.session_names([]) == {}
 
     async def names(**which: object) -> list[str]:
         return [line.name for line in await record.sessions(SessionFilter(**which))]  # type: ignore[arg-type]
