@@ -156,7 +156,7 @@ def change(db: Path | None, which: Which, wish: Change) -> tuple[Gauge, Gauge]:
         (after,) = await record.counters([key])
         return gauge(rule, before, now), gauge(rule, after, now)
 
-    return with_record(db, work)
+    return with_record(db, work, makes=True)
 
 
 def _tell(before: Gauge, after: Gauge, how: str) -> None:

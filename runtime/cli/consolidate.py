@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from runtime.cli import options
-from runtime.cli.opening import opened, read_settings, with_record
+from runtime.cli.opening import looked_at, read_settings, with_record
 from runtime.cli.plain import one_line
 from runtime.cli.streams import result_json, say
 from runtime.clock import SystemClock
@@ -94,7 +94,7 @@ async def _with_services(
     from runtime.run.services import Services
 
     settings, clock, progress = read_settings(db), SystemClock(), Progress()
-    async with opened(settings.db, clock) as record:
+    async with looked_at(settings, db, clock) as record:
         services = Services(record, settings, clock)
         try:
             return await work(services, wish, progress)

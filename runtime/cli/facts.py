@@ -161,7 +161,7 @@ def set_fact(
         written, _ = await record.write_fact(shelf, write, now, build, run_id=None)
         return written
 
-    written = with_record(db, work)
+    written = with_record(db, work, makes=True)
     say(f"{key}: {written.outcome}, version {written.fact.version}.")
 
 

@@ -133,7 +133,7 @@ def import_facts(
         found, _ = await record.import_facts(items, at, imported_by(actor, at), keep_ours=keep_ours)
         return found
 
-    found = with_record(db, work)
+    found = with_record(db, work, makes=True)
     if found.conflicts and not keep_ours:
         raise _conflict(found.conflicts)
     parts = [f"{len(found.added):,} added", f"{len(found.same):,} there already"]

@@ -11,7 +11,7 @@ import click
 from runtime.cli import options
 from runtime.cli.find import find_session
 from runtime.cli.memory_flow import prepared_of, shelf_of
-from runtime.cli.opening import opened, read_settings
+from runtime.cli.opening import looked_at, read_settings
 from runtime.cli.plain import one_line
 from runtime.cli.streams import result_json, say
 from runtime.clock import SystemClock
@@ -80,7 +80,7 @@ async def _look(
     from runtime.run.services import Services
 
     settings, clock = read_settings(db), SystemClock()
-    async with opened(settings.db, clock) as record:
+    async with looked_at(settings, db, clock) as record:
         line = await find_session(record, session, partition=partition, user_id=user_id, flow=flow)
         services = Services(record, settings, clock)
         try:

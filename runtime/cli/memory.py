@@ -13,7 +13,7 @@ from runtime.cli.consolidate import consolidate, undo
 from runtime.cli.find import find_session
 from runtime.cli.lifecycle import lifecycle
 from runtime.cli.memory_flow import prepared_of, shelf_of
-from runtime.cli.opening import opened, read_settings
+from runtime.cli.opening import looked_at, read_settings
 from runtime.cli.streams import result_json, say
 from runtime.clock import SystemClock
 from runtime.errors import BadInput
@@ -89,7 +89,7 @@ async def _compact(
     from runtime.run.services import Services
 
     settings, clock = read_settings(db), SystemClock()
-    async with opened(settings.db, clock) as record:
+    async with looked_at(settings, db, clock) as record:
         line = await find_session(record, session, partition=partition, user_id=user_id, flow=flow)
         services = Services(record, settings, clock)
         try:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from runtime.cli.plain import visible
+from runtime.cli.streams import say
 from runtime.clock import Clock, SystemClock
 from runtime.errors import NotFound
 from runtime.record import Record
@@ -39,8 +41,8 @@ def with_tools(settings: Settings, files: Sequence[Path]) -> Settings:
 
 
 @asynccontextmanager
-async def opened(path: Path, clock: Clock) -> AsyncIterator[Record]:
-    """The record of a database, opened and closed again."""
+async def opened(path: Path | None, clock: Clock) -> AsyncIterator[Record]:
+    """The record of a database, made where there is none, opened and closed again; null: an empty one."""
     from runtime.store.opening import open_record
 
     record = open_record(path, clock)
@@ -52,11 +54,32 @@ async def opened(path: Path, clock: Clock) -> AsyncIterator[Record]:
         await record.close()
 
 
-def with_record(db: Path | None, work: Callable[[Record], Awaitable[T]]) -> T:
-    """What `work` gives when it is handed the record."""
+@asynccontextmanager
+async def looked_at(settings: Settings, db: Path | None, clock: Clock) -> AsyncIterator[Record]:
+    """The record for a command that only looks at or changes what is there. Where there is no database it is
+    an empty one, gone with the process, and the user is told so. `db` is that of `--db`. Raises NotFound
+    where that one is not there."""
+    path = settings.db
+    if path.exists():
+        async with opened(path, clock) as record:
+            yield record
+        return
+    if db is not None:
+        raise NotFound(
+            f"There is no database {str(path)!r}.",
+            remedy="Check the path after --db; `farthing run` makes one.",
+        )
+    async with opened(None, clock) as record:
+        yield record
+    say(f"There is no database yet; the first run makes {visible(str(path))}.", "dim")
+
+
+def with_record(db: Path | None, work: Callable[[Record], Awaitable[T]], *, makes: bool = False) -> T:
+    """What `work` gives when it is handed the record. `makes`: the database is made where there is none."""
+    settings, clock = read_settings(db), SystemClock()
 
     async def main() -> T:
-        async with opened(read_settings(db).db, SystemClock()) as record:
+        async with opened(settings.db, clock) if makes else looked_at(settings, db, clock) as record:
             return await work(record)
 
     return asyncio.run(main())

@@ -120,7 +120,7 @@ def test_command_stops_at_a_limit_between_two_calls(fake_model: FakeModel, folde
 def test_environment_points_at_an_endpoint_whose_cost_is_unknown(
     fake_model: FakeModel, folder: Path, own_home: Path
 ) -> None:
-    (own_home / "config.toml").unlink()
+    (own_home / "config.toml").write_text("", encoding="utf-8")
     env = {"FARTHING_BASE_URL": fake_model.url, "FARTHING_MODEL": "m", "FARTHING_API_KEY": KEY}
     done = run(folder, **env)
     assert done.code == 0
