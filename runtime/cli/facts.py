@@ -111,11 +111,12 @@ def history(
 
     async def work(record: Record) -> list[tuple[Shelf, Fact]]:
         shelves = sorted(await matching(record, where))
-        return [(shelf, fact) for shelf in shelves for fact in await record.fact_versions(shelf, key)]
+        found = [(shelf, fact) for shelf in shelves for fact in await record.fact_versions(shelf, key)]
+        if not found:
+            raise NotFound(f"There is no fact {key!r} there.", remedy="`farthing facts` lists them.")
+        return found
 
     found = with_record(db, work)
-    if not found:
-        raise NotFound(f"There is no fact {key!r} there.", remedy="`farthing facts` lists them.")
     print_facts(found, as_json=as_json, as_csv=as_csv, versions=True)
 
 
