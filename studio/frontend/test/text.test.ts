@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { routeOf } from '../src/app/router'
 import { command } from '../src/flows/command'
-import { suggestedPath } from '../src/flows/files'
-import { linked, sameJson, sentence, shellQuote, shortName, singular, words } from '../src/lib/text'
+import { pathFor, suggestedPath } from '../src/flows/files'
+import { linked, sameJson, sentence, shellQuote, shortName, singular, theBudget, words } from '../src/lib/text'
 import { duration, resets } from '../src/lib/time'
 import { search } from '../src/palette/search'
 import { TYPES } from './sample'
@@ -35,6 +35,11 @@ describe('words', () => {
     expect([resets(null), resets('nonsense')]).toEqual(['', ''])
   })
   test.each([['My Flow!', 'my-flow.json'], ['支持', '支持.json'], ['///', 'flow.json']])('a flow called %j is saved as %s', (name, path) => expect(suggestedPath(name)).toBe(path))
+
+  test.each([['My flow', 'Untitled flow', null, 'my-flow.json'], ['Shop', 'Shop', 'a/other.json', 'a/other.json'], ['Shop 2', 'Shop', 'a/other.json', 'a/shop-2.json'], ['', 'Shop', null, 'flow.json']])(
+    'named %j, before %j at %j, it is saved as %s', (name, before, known, path) => expect(pathFor(name, before, known)).toBe(path))
+
+  test.each([['daily', 'the budget daily'], ['budget', 'the budget'], ['budget_2', 'budget_2'], ['Daily budget', 'Daily budget']])('a budget called %j is %j in a sentence', (name, said) => expect(theBudget(name)).toBe(said))
 })
 
 describe('names and sentences', () => {

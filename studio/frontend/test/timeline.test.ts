@@ -36,6 +36,19 @@ function aRun(): Event[] {
 
 const tree = (rows: readonly Row[]) => rows.map((row) => `${'  '.repeat(row.depth)}${row.kind} ${row.what} ${row.state}`)
 
+describe('what was asked', () => {
+  const run = (input: unknown, fields: Partial<Event> = {}) => { seq = 0; return foldAll([event('run.started', 0, { flow_name: 'sample', input }), ...(fields.type ? [event('run.finished', 9, fields)] : [])]).top[0]! }
+
+  test.each([['Good day', 'Good day'], [{ text: 'Good day' }, 'Good day'], [{ a: 1, b: 'x' }, '{"a":1,"b":"x"}'], [null, '']])('an input of %j is said as %j', (input, text) => expect(run(input).text).toBe(text))
+
+  test('stays in sight where a row below tells of the failure, and gives way to one that nothing else tells', () => {
+    const told = foldAll(aRun()).top.find((row) => row.kind === 'run')!
+    expect([told.text, told.code]).toEqual(['hi', 'budget.exceeded'])
+    const alone = run('hi', { type: 'run.finished', state: 'interrupted', error: { code: 'run.interrupted', message: 'its process died' } })
+    expect([alone.text, alone.code]).toEqual(['its process died', 'run.interrupted'])
+  })
+})
+
 describe('the fold', () => {
   test('makes a tree of run, node, call and tool, with what a person must see', () => {
     expect(tree(foldAll(aRun()).rows())).toEqual([

@@ -22,6 +22,7 @@ def test_budget_stop_is_raised_and_run_again(tab: Tab, live: Live) -> None:
     expect(card).to_contain_text("Stopped by the budget purse")
     expect(card).to_contain_text("$0.12 of $0.10 today, resets 00:00 UTC")
     expect(tab.node("helper")).to_have_attribute("data-state", "stopped")
+    expect(card).not_to_contain_text("farthing budget raise")
     tab.shot("budget-stop")
     card.get_by_role("button", name="Open limit of purse").click()
     expect(tab.field("limit")).to_be_focused()

@@ -49,9 +49,13 @@ def test_design_by_mouse_from_empty_to_running(tab: Tab, live: Live) -> None:
     tab.field("instructions").fill("Greet whoever comes.")
     expect(tab.top.locator(".saved-state")).to_have_text("not saved")
     page.keyboard.press("Control+s")
-    tab.dialog.get_by_label("File").fill("by-mouse.json")
+    expect(tab.dialog.get_by_role("button", name="Save")).to_be_disabled()
+    tab.dialog.get_by_label("Name").fill("By mouse")
+    expect(tab.dialog.get_by_label("File")).to_have_value("by-mouse.json")
     tab.dialog.get_by_role("button", name="Save").click()
     expect(tab.top.locator(".saved-state")).to_have_text("by-mouse.json")
+    expect(tab.top.get_by_role("heading")).to_have_text("By mouse")
+    assert saved(live, "by-mouse.json")["name"] == "By mouse"
     assert joined(saved(live, "by-mouse.json")) == JOINED
     tab.run("Hello, I am Ada.")
     expect(tab.log.locator(".turn-foot")).to_contain_text("tokens")
@@ -90,7 +94,10 @@ def test_design_by_keyboard_alone(tab: Tab, live: Live) -> None:
     tab.tab_to(tab.field("limit"))
     keys.type("5000")
     keys.press("Control+s")
-    expect(tab.dialog.get_by_label("File")).to_be_focused()
+    expect(tab.dialog.get_by_label("Name")).to_be_focused()
+    keys.type("By hand")
+    keys.press("Tab")
+    expect(tab.dialog.get_by_label("File")).to_have_value("by-hand.json")
     keys.press("Control+a")
     keys.type("by-keyboard")
     keys.press("Enter")
@@ -194,6 +201,47 @@ def test_design_lays_out_by_real_sizes_and_fits_a_narrow_window(
         assert box["x"] + box["width"] <= canvas["x"] + canvas["width"]
     drawer = tab.page.locator(".drawer").bounding_box()
     assert drawer and drawer["width"] > 900
+
+
+def test_design_whole_flow_stays_in_sight_once_it_is_asked_for(tab: Tab, live: Live) -> None:
+    page = tab.flow(put(live, talk("kept"))).page
+
+    def shown() -> bool:
+        canvas = page.get_by_role("region", name="Canvas").bounding_box()
+        boxes = [tab.node(name).bounding_box() for name in ("question", "answer")]
+        assert canvas is not None
+        return all(
+            box is not None
+            and canvas["x"] <= box["x"]
+            and box["x"] + box["width"] <= canvas["x"] + canvas["width"]
+            for box in boxes
+        )
+
+    x, y = middle(page.locator(".react-flow__pane"))
+    page.mouse.move(x, y + 150)
+    page.mouse.down()
+    page.mouse.move(x + 900, y + 150, steps=4)
+    page.mouse.up()
+    assert not shown()
+    page.keyboard.press("f")
+    tab.still()
+    assert shown()
+    page.set_viewport_size({"width": 1024, "height": 768})
+    tab.still()
+    assert shown()
+
+
+def test_design_tidies_what_is_not_joined_yet_into_rows(tab: Tab) -> None:
+    page = tab.go("/new").page
+    expect(page.get_by_text("An empty flow.")).to_be_visible()
+    for kind in ("input", "agent", "output"):
+        page.get_by_test_id(f"palette-{kind}").click()
+        expect(tab.node(kind)).to_be_visible()
+    page.keyboard.press("l")
+    tab.still()
+    boxes = [tab.node(name).bounding_box() for name in ("input", "agent", "output")]
+    lefts = [box["x"] for box in boxes if box is not None]
+    assert len({box["y"] for box in boxes if box is not None}) == 1 and lefts == sorted(set(lefts)), boxes
 
 
 def test_run_points_at_a_required_field_that_is_empty(tab: Tab, live: Live) -> None:

@@ -127,3 +127,40 @@ def test_timeline_and_canvas_share_the_selection(tab: Tab, live: Live) -> None:
     expect(tab.node("helper")).to_have_class(re.compile("selected"))
     tab.node("answer").click()
     expect(rows.locator('[aria-selected="true"]')).to_contain_text("answer")
+
+
+def test_timeline_opens_at_the_run_just_made_and_says_what_was_asked(tab: Tab, live: Live) -> None:
+    tab.flow(put(live, talk("latest"), {"helper": [{"text": "Yes."}]}))
+    for number in range(6):
+        tab.run(f"Question {number}")
+        expect(tab.log.locator(".turn-foot")).to_have_count(number + 1)
+    tab.page.get_by_role("tab", name="Timeline").click()
+    rows = tab.page.get_by_role("treegrid", name="Timeline")
+    expect(rows.locator('[data-row="run"]', has_text="Question 5")).to_be_in_viewport()
+    expect(rows.locator('[data-row="run"]', has_text="Question 0")).not_to_be_in_viewport()
+
+
+def test_agent_card_is_as_high_in_a_run_and_after_it(tab: Tab, live: Live) -> None:
+    tab.flow(put(live, talk("steady"), {"helper": [{"text": "Fine."}]}))
+    before = tab.node("helper").bounding_box()
+    assert tab.node("helper").locator(".card-foot").count() == 0
+    tab.run("Go")
+    expect(tab.node("helper").locator(".card-foot")).to_contain_text("tokens")
+    after = tab.node("helper").bounding_box()
+    assert before and after and before["height"] == after["height"]
+
+
+def test_error_on_a_card_is_cut_between_lines(tab: Tab, live: Live) -> None:
+    failing = {"kind": "bad_request", "message": "this sentence is much longer than a card is wide, " * 4}
+    tab.flow(put(live, talk("wordy"), {"helper": [{"error": failing}]}))
+    before = tab.node("helper").bounding_box()
+    tab.run("Go")
+    expect(tab.node("helper")).to_have_attribute("data-state", "failed")
+    failed = tab.node("helper").bounding_box()
+    assert before and failed and before["height"] == failed["height"]
+    told = tab.node("helper").locator(".card-error")
+    lines = told.locator("span").evaluate(
+        "each => each.clientHeight / parseFloat(getComputedStyle(each).lineHeight)"
+    )
+    inside = told.evaluate("each => each.scrollHeight <= each.clientHeight")
+    assert lines == 2 and inside

@@ -8,6 +8,7 @@ import { useRun } from '../state/run'
 import { useUi } from '../state/ui'
 import { isError, useValidation } from '../state/validation'
 import { GaugeBar, gaugeText, tightest } from './GaugeBar'
+import { resets } from '../lib/time'
 import { Icon } from './icons'
 import { Menu } from './Menu'
 
@@ -81,8 +82,8 @@ function ModelAndLimit() {
         <span className="model-name">{models[0] ?? me?.model.name}{models.length > 1 ? ` +${models.length - 1}` : ''}</span>
         {rehearsal && <span className="tag rehearsal" title="Scripted, not a model. It costs nothing and is counted apart.">rehearsal</span>}
       </span>
-      {gauge ? <span className="limit" title={`${gauge.budget}: ${gaugeText(gauge)}`}><GaugeBar gauge={gauge} /><span className="limit-text">{gaugeText(gauge)}</span></span>
-        : me?.limits[0] ? <span className="limit"><span className="limit-text">{me.limits[0].text}</span></span> : null}
+      {gauge ? <span className="limit" title={`${gauge.budget}: ${gaugeText(gauge)}`}><GaugeBar gauge={gauge} /><span className="limit-text">{gaugeText(gauge, false)}{gauge.resets_at && <span className="when">, {resets(gauge.resets_at)}</span>}</span></span>
+        : me?.limits[0] ? <span className="limit" title={me.limits[0].text}><span className="limit-text">{me.limits[0].text}</span></span> : null}
     </div>
   )
 }

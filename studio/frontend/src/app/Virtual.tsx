@@ -14,13 +14,15 @@ interface Props {
   follow?: boolean
   /** The row to keep in sight when it changes. */
   at?: number
+  /** What the list is opened at: its row comes to the top when it is first there, and whenever this changes. */
+  begin?: { key: string; at: number }
   className?: string
   onKeyDown?(event: React.KeyboardEvent): void
   active?: string
   cols?: number
 }
 
-export function Virtual({ count, height, draw, version, label, role = 'list', head, follow, at = -1, className = '', onKeyDown, active, cols }: Props) {
+export function Virtual({ count, height, draw, version, label, role = 'list', head, follow, at = -1, begin, className = '', onKeyDown, active, cols }: Props) {
   const box = useRef<HTMLDivElement>(null)
   const [view, setView] = useState({ top: 0, height: 600 })
   const atEnd = useRef(true)
@@ -38,6 +40,12 @@ export function Virtual({ count, height, draw, version, label, role = 'list', he
     watch.observe(element)
     return () => watch.disconnect()
   }, [])
+  const begun = useRef<string | null>(null)
+  useLayoutEffect(() => {
+    if (!begin || begin.at < 0 || begin.at >= count || begun.current === begin.key || !box.current) return
+    begun.current = begin.key
+    box.current.scrollTop = sums.starts[begin.at]!
+  }, [begin, count, sums])
   useLayoutEffect(() => {
     if (follow && atEnd.current && box.current) box.current.scrollTop = box.current.scrollHeight
   }, [follow, sums.total])

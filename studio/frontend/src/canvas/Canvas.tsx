@@ -101,6 +101,15 @@ export function Canvas() {
     if (laidOut) requestAnimationFrame(() => requestAnimationFrame(() => void canvas.fitView(FIT)))
   }, [laidOut, canvas])
 
+  const fitted = useUi((s) => s.fitted)
+  const asked = useRef(fitted)
+  useEffect(() => {
+    if (asked.current === fitted) return
+    asked.current = fitted
+    whole.current = true
+    void canvas.fitView({ ...FIT, duration: matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : 150 })
+  }, [fitted, canvas])
+
   const onDrop = useCallback((event: React.DragEvent) => {
     const type = useCatalog.getState().types[event.dataTransfer.getData('application/x-farthing-node')]
     if (!type) return

@@ -62,8 +62,7 @@ export function Card(props: CardProps) {
           <div>{outputs.map((port) => <PortRow key={port.name} id={id} port={port} side="outputs" alone={outputs.length === 1} />)}</div>
         </div>
       )}
-      {attached.length === 0 && <LiveText live={live} />}
-      {attached.length > 0 ? <div className="card-run"><Foot live={live} /></div> : <Foot live={live} />}
+      {attached.length === 0 && <><LiveText live={live} /><Foot live={live} /></>}
       {attached.length > 0 && (
         <div className="card-attached">
           {attached.map((port) => (
@@ -114,21 +113,22 @@ function Marks({ errors, warnings, live }: CardProps) {
   )
 }
 
-/** Pills stand right below a card that has some, so it is as high in a run as it was before: what happens lies over the summary. */
+/** Pills stand right below a card that has some, so it is as high in a run as it was before: what happens lies over the
+ * summary, and what it took stands where a second line of it was. */
 function Steady({ summary, live }: { summary: string; live: NodeLive | undefined }) {
   const busy = !!live && (!!live.error || ((live.state === 'running' || live.state === 'waiting') && !!(live.tool || live.state === 'waiting' || live.text)))
   return (
     <div className="card-steady">
       {/* An empty summary keeps the height of the place. */}
       <div className={busy ? 'card-summary covered' : 'card-summary'} dir="auto">{clip(summary, 90)}</div>
-      <LiveText live={live} />
+      {busy ? <LiveText live={live} /> : <Foot live={live} />}
     </div>
   )
 }
 
 function LiveText({ live }: { live: NodeLive | undefined }) {
   if (!live) return null
-  if (live.error) return <div className="card-error" dir="auto" title={live.error.message}>{live.error.message}</div>
+  if (live.error) return <div className="card-error" dir="auto" title={[live.error.message, live.error.remedy].filter(Boolean).join('\n')}><span>{live.error.message}</span></div>
   if (live.state !== 'running' && live.state !== 'waiting') return null
   const text = live.tool ? `calls ${live.tool}…` : live.state === 'waiting' ? 'waits for budget…' : live.text
   return text ? <div className="card-stream nowheel" dir="auto">{text.length > 80 ? `…${text.slice(-80)}` : text}</div> : null

@@ -56,28 +56,75 @@ function block(card: CanvasNode, pills: readonly CanvasNode[]): Size {
 }
 
 export async function layout(nodes: readonly CanvasNode[], edges: readonly Wire[]): Promise<Places> {
+  const docked = docks(nodes, edges)
+  const cards = nodes.filter((node) => isCard(node) && node.type === 'card')
+  const ids = new Set(cards.map((card) => card.id))
+  const wires = edges.filter((edge) => ids.has(edge.source) && ids.has(edge.target))
+  const joined = new Set(wires.flatMap((edge) => [edge.source, edge.target]))
+  const pillsOf = (card: CanvasNode) => docked.get(card.id) ?? []
+  const places: Places = {}
+  const put = (card: CanvasNode, middle: number, top: number) => {
+    const size = sizeOf(card)
+    places[card.id] = { x: snap(middle - size.width / 2), y: snap(top) }
+    stack(places, pillsOf(card), middle, top + size.height + BELOW)
+  }
+  const bottom = await layers(cards.filter((card) => joined.has(card.id)), wires, pillsOf, put)
+  // Without edges there is no order but that in which they stand.
+  const apart = inReadingOrder(cards.filter((card) => !joined.has(card.id)))
+  const low = grid(apart, bottom === null ? 0 : bottom + BELOW, (card) => block(card, pillsOf(card)), put)
+  const loose = inReadingOrder(docked.get('') ?? [])
+  grid(loose, low ?? (bottom === null ? 0 : bottom + BELOW), sizeOf, (pill, middle, top) => { places[pill.id] = { x: snap(middle - sizeOf(pill).width / 2), y: snap(top) } })
+  return places
+}
+
+type Put = (card: CanvasNode, middle: number, top: number) => void
+
+/** Cards that have edges, in layers. Where they end below; null where there are none. */
+async function layers(cards: readonly CanvasNode[], wires: readonly Wire[], pillsOf: (card: CanvasNode) => readonly CanvasNode[], put: Put): Promise<number | null> {
+  if (!cards.length) return null
   const dagre = await import('@dagrejs/dagre')
   const graph = new dagre.Graph({ multigraph: true })
   graph.setGraph({ rankdir: 'LR', nodesep: 40, ranksep: 90, marginx: 0, marginy: 0 })
   graph.setDefaultEdgeLabel(() => ({}))
-  const docked = docks(nodes, edges)
-  const cards = nodes.filter((node) => isCard(node) && node.type === 'card')
-  for (const card of cards) graph.setNode(card.id, { ...block(card, docked.get(card.id) ?? []) })
-  for (const edge of edges) if (graph.hasNode(edge.source) && graph.hasNode(edge.target)) graph.setEdge(edge.source, edge.target, {}, edge.id)
+  for (const card of cards) graph.setNode(card.id, { ...block(card, pillsOf(card)) })
+  for (const edge of wires) graph.setEdge(edge.source, edge.target, {}, edge.id)
   dagre.layout(graph)
-  const places: Places = {}
   let bottom = 0
   for (const card of cards) {
-    const { x, y, width, height } = graph.node(card.id) as { x: number; y: number; width: number; height: number }
-    const size = sizeOf(card)
+    const { x, y, height } = graph.node(card.id) as { x: number; y: number; height: number }
     // Cards without pills keep their heads in line with those that have some.
-    const top = docked.has(card.id) ? y - height / 2 : y - size.height / 2
-    places[card.id] = { x: snap(x - size.width / 2), y: snap(top) }
+    put(card, x, pillsOf(card).length ? y - height / 2 : y - sizeOf(card).height / 2)
     bottom = Math.max(bottom, y + height / 2)
-    stack(places, docked.get(card.id) ?? [], x - width / 2 + width / 2, top + size.height + BELOW)
   }
-  stack(places, docked.get('') ?? [], PILL.width, bottom + BELOW)
-  return places
+  return bottom
+}
+
+/** As one reads a page: what stands at about one height is a row, from left to right. */
+export function inReadingOrder(nodes: readonly CanvasNode[]): CanvasNode[] {
+  const lines: { bottom: number; nodes: CanvasNode[] }[] = []
+  for (const node of [...nodes].sort((a, b) => a.position.y - b.position.y)) {
+    const middle = node.position.y + sizeOf(node).height / 2
+    const line = lines.at(-1)
+    if (line && node.position.y < line.bottom) line.nodes.push(node)
+    else lines.push({ bottom: middle, nodes: [node] })
+  }
+  return lines.flatMap((line) => line.nodes.sort((a, b) => a.position.x - b.position.x))
+}
+
+const ROW = 5
+
+/** Rows of columns that line up: few stand side by side, many about twice as wide as high. Where they end below; null where there are none. */
+function grid(nodes: readonly CanvasNode[], top: number, size: (node: CanvasNode) => Size, put: Put): number | null {
+  if (!nodes.length) return null
+  const columns = nodes.length <= ROW ? nodes.length : Math.max(3, Math.ceil(Math.sqrt(nodes.length * 1.5)))
+  const width = Math.max(...nodes.map((node) => size(node).width))
+  let y = top
+  for (let i = 0; i < nodes.length; i += columns) {
+    const row = nodes.slice(i, i + columns)
+    row.forEach((node, column) => put(node, column * (width + BELOW) + width / 2, y))
+    y += Math.max(...row.map((node) => size(node).height)) + BELOW
+  }
+  return y
 }
 
 function stack(places: Places, pills: readonly CanvasNode[], middle: number, top: number): void {

@@ -7,6 +7,8 @@ import { GaugeBar, gaugeText } from '../app/GaugeBar'
 import { Icon } from '../app/icons'
 import { HelpText } from '../inspector/HelpText'
 import { amountOf, amountText, parseDollars } from '../lib/money'
+import { sentence, theBudget } from '../lib/text'
+import { useCatalog } from '../state/catalog'
 import { currentDoc, useFlow } from '../state/flow'
 import { launch } from '../state/launch'
 import { useRun } from '../state/run'
@@ -18,28 +20,45 @@ export function NoticeCard({ event, last = false, running = false }: { event: Ev
   const gauge = (event.gauge as Gauge | null) ?? null
   const stop = event.type === 'agent.error'
   const [raising, setRaising] = useState(false)
+  const ways = useWays(gauge)
+  const raisable = ways.counter || ways.flow
   return (
     <div className={stop ? 'notice stop' : 'notice warn'} role={stop ? 'alert' : 'note'} data-testid={stop ? 'stop-card' : 'warning-card'}>
       <Icon name={stop ? (gauge ? 'blocked' : 'error') : 'warning'} />
       <div>
-        <strong>{stop && gauge ? `Stopped by the budget ${gauge.budget}` : stop ? 'Stopped' : gauge ? `The budget ${gauge.budget} is nearly used` : 'Warning'}</strong>
+        <strong>{stop && gauge ? `Stopped by ${theBudget(gauge.budget)}` : stop ? 'Stopped' : gauge ? sentence(`${theBudget(gauge.budget)} is nearly used`).slice(0, -1) : 'Warning'}</strong>
         {!gauge && <p dir="auto"><HelpText text={`${String(event.message ?? '')} ${String(event.remedy ?? '')}`} /></p>}
         {gauge && (
           <>
             <div className="notice-gauge"><GaugeBar gauge={gauge} /><span>{gaugeText(gauge)}</span></div>
-            {event.remedy ? <p className="muted"><HelpText text={String(event.remedy)} /></p> : null}
+            {/* What a button here does, no words need to say. */}
+            {event.remedy && !(stop && raisable) ? <p className="muted"><HelpText text={String(event.remedy)} /></p> : null}
             <div className="notice-acts">
-              {stop && last && !running && !raising && <button type="button" className="primary" onClick={() => setRaising(true)}>Raise and run again</button>}
+              {stop && raisable && last && !running && !raising && <button type="button" className="primary" onClick={() => setRaising(true)}>Raise and run again</button>}
               {gauge.node_id && <FieldButton gauge={gauge} />}
               {!gauge.node_id && gauge.field && <span className="muted">Set by <HelpText text={gauge.field} /></span>}
             </div>
-            {raising && <Raise gauge={gauge} onClose={() => setRaising(false)} />}
+            {raising && <Raise gauge={gauge} ways={ways} onClose={() => setRaising(false)} />}
           </>
         )}
         {event.node_id && !gauge && <button type="button" className="plain-button" onClick={() => useFlow.getState().select([event.node_id!])}>Show {event.node_id}</button>}
       </div>
     </div>
   )
+}
+
+/** How the limit of a gauge can be raised from here. */
+interface Ways {
+  /** As a row of the ledger, which an operator writes. A run's budget ends with the run. */
+  counter: boolean
+  /** In the flow. A raise beats the flow's own limit until it is changed, so only where its limit is the one that stopped. */
+  flow: boolean
+}
+
+function useWays(gauge: Gauge | null): Ways {
+  const operator = useCatalog((s) => s.me?.role === 'operator')
+  const flow = useFlow((s) => !!gauge && s.nodes.some((n) => n.id === gauge.node_id && isCard(n) && limitNow(gauge, n.data.config[fieldOf(gauge)])))
+  return { counter: operator && !!gauge && gauge.period !== 'run', flow }
 }
 
 function FieldButton({ gauge }: { gauge: Gauge }) {
@@ -52,13 +71,10 @@ function FieldButton({ gauge }: { gauge: Gauge }) {
   return <button type="button" onClick={jump}>Open {fieldOf(gauge)} of {gauge.node_id}</button>
 }
 
-function Raise({ gauge, onClose }: { gauge: Gauge; onClose(): void }) {
+function Raise({ gauge, ways, onClose }: { gauge: Gauge; ways: Ways; onClose(): void }) {
   const id = useId()
   const [amount, setAmount] = useState(() => proposal(gauge))
-  // A raise beats the flow's own limit until it is changed, so the flow is offered only where its limit is the one that stopped.
-  const inFlow = useFlow((s) => s.nodes.some((n) => n.id === gauge.node_id && isCard(n) && limitNow(gauge, n.data.config[fieldOf(gauge)])))
-  // A run's budget ends with the run: only the flow's own limit helps the next one.
-  const [how, setHow] = useState<'period' | 'good' | 'flow'>(gauge.period === 'run' && inFlow ? 'flow' : 'period')
+  const [how, setHow] = useState<'period' | 'good' | 'flow'>(ways.counter ? 'period' : 'flow')
   const [error, setError] = useState<unknown>(null)
   const [busy, setBusy] = useState(false)
   const value = gauge.metric === 'spend' ? parseDollars(amount) : /^\d+$/.test(amount.trim()) ? Number(amount) : null
@@ -86,9 +102,9 @@ function Raise({ gauge, onClose }: { gauge: Gauge; onClose(): void }) {
         <span className="unit">{gauge.metric === 'spend' ? '$' : 'tokens'}</span>
       </span>
       <select aria-label="For how long" value={how} onChange={(e) => setHow(e.target.value as typeof how)}>
-        {gauge.period !== 'run' && <option value="period">for this period</option>}
-        {gauge.period !== 'run' && <option value="good">for good</option>}
-        {inFlow && <option value="flow">in the flow</option>}
+        {ways.counter && <option value="period">for this period</option>}
+        {ways.counter && <option value="good">for good</option>}
+        {ways.flow && <option value="flow">in the flow</option>}
       </select>
       <button type="submit" className="primary" disabled={busy || value === null || low}>Raise and run again</button>
       <button type="button" onClick={onClose}>Keep the limit</button>

@@ -9,6 +9,7 @@ export function TimelineTab() {
   const timeline = useRun((s) => s.timeline)
   const version = useRun((s) => s.version)
   const live = useRun((s) => s.status === 'running')
+  const run = useRun((s) => s.runId)
   const row = useUi((s) => s.row)
   const set = useUi((s) => s.set)
   const selected = useFlow((s) => s.nodes.find((n) => n.selected)?.id ?? null)
@@ -22,7 +23,7 @@ export function TimelineTab() {
   }, [selected, set])
   if (!timeline.top.length) return <p className="pad muted">Nothing has run yet. Press Run, and each step appears here with its time, tokens and cost.</p>
   return (
-    <TimelineView timeline={timeline} version={version} live={live} selected={row} node={selected}
+    <TimelineView timeline={timeline} version={version} live={live} selected={row} node={selected} begin={run}
       onSelect={(each) => {
         set({ row: each?.seq ?? null })
         const id = each?.node?.split('/')[0]

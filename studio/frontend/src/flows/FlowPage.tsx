@@ -1,5 +1,5 @@
 // A flow to work on: palette, canvas, inspector, and the drawer under the canvas.
-import { ReactFlowProvider, useReactFlow } from '@xyflow/react'
+import { ReactFlowProvider } from '@xyflow/react'
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { ApiError, api } from '../api/client'
 import { Failure } from '../app/Failure'
@@ -9,7 +9,6 @@ import { useShortcuts } from '../app/shortcuts'
 import { Splitter } from '../app/Splitter'
 import { TopBar } from '../app/TopBar'
 import { Canvas, tidy } from '../canvas/Canvas'
-import { FIT } from '../canvas/spot'
 import { Drawer } from '../drawer/Drawer'
 import { Inspector } from '../inspector/Inspector'
 import { ago } from '../lib/time'
@@ -40,7 +39,6 @@ function Workspace({ path, example }: { path: string | undefined; example: strin
   const [conflict, setConflict] = useState<{ hash: string | null; path?: string } | null>(null)
   const loaded = useFlow((s) => s.loaded)
   const { palette, inspector, inspectorWidth, drawer, drawerHeight, set } = useUi()
-  const canvas = useReactFlow()
 
   const load = useCallback(() => {
     setError(null)
@@ -76,7 +74,7 @@ function Workspace({ path, example }: { path: string | undefined; example: strin
       else if (result.error) useUi.getState().say(`${result.error.message} ${result.error.hint ?? ''}`, true)
     })
   }, [])
-  const fit = useCallback(() => void canvas.fitView({ ...FIT, duration: matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : 150 }), [canvas])
+  const fit = useCallback(() => set({ fitted: useUi.getState().fitted + 1 }), [set])
   const plainSave = useCallback(() => onSave(), [onSave])
   useShortcuts({ save: plainSave, fit })
 

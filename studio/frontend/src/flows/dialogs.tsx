@@ -3,27 +3,42 @@ import { useState } from 'react'
 import { api } from '../api/client'
 import { Dialog } from '../app/Dialog'
 import { Failure } from '../app/Failure'
-import { useFlow } from '../state/flow'
+import { UNTITLED, useFlow } from '../state/flow'
 import { launch, useLaunch } from '../state/launch'
 import { useUi } from '../state/ui'
-import { suggestedPath } from './files'
+import { pathFor } from './files'
 
-export function SaveAsDialog({ onClose, onSave }: { onClose(): void; onSave(path: string): void }) {
-  const [path, setPath] = useState(() => useFlow.getState().path ?? suggestedPath(useFlow.getState().meta.name))
+interface SaveAsProps {
+  onClose(): void
+  onSave(path: string): void
+}
+
+/** Asks for a name first: a file is called after it, until somebody calls the file otherwise. */
+export function SaveAsDialog({ onClose, onSave }: SaveAsProps) {
+  const { path: known, meta } = useFlow.getState()
+  const [name, setName] = useState(meta.name === UNTITLED ? '' : meta.name)
+  const [typed, setTyped] = useState<string | null>(null)
+  const path = typed ?? pathFor(name, meta.name, known)
   const wrong = /^\/|(^|\/)\.\.(\/|$)|\\/.test(path) || !path.trim()
   const submit = (event: React.FormEvent) => {
     event.preventDefault()
-    if (!wrong) onSave(path.trim().endsWith('.json') ? path.trim() : `${path.trim()}.json`)
+    if (wrong || !name.trim()) return
+    if (name.trim() !== meta.name) useFlow.getState().setMeta({ name: name.trim() })
+    onSave(path.trim().endsWith('.json') ? path.trim() : `${path.trim()}.json`)
   }
   return (
     <Dialog title="Save the flow" onClose={onClose}>
-      <form onSubmit={submit}>
+      <form className="dialog-form" onSubmit={submit}>
+        <div className="field">
+          <label htmlFor="save-name"><span className="field-name">Name</span></label>
+          <input id="save-name" data-first dir="auto" value={name} placeholder="What the flow does, such as Answers letters" onChange={(e) => setName(e.target.value)} />
+        </div>
         <div className="field">
           <label htmlFor="save-path"><span className="field-name">File</span></label>
-          <input id="save-path" className="mono" autoFocus value={path} aria-invalid={wrong || undefined} aria-describedby="save-help" onChange={(e) => setPath(e.target.value)} />
+          <input id="save-path" className="mono" value={path} aria-invalid={wrong || undefined} aria-describedby="save-help" onChange={(e) => setTyped(e.target.value)} />
           <div id="save-help" className={wrong ? 'wrongs bad' : 'help'}>{wrong ? 'A path inside the folder, such as support/answer.json.' : 'Inside the studio’s folder. A new folder in it is made if needed.'}</div>
         </div>
-        <footer><button type="button" onClick={onClose}>Cancel</button><button type="submit" className="primary" disabled={wrong}>Save</button></footer>
+        <footer><button type="button" onClick={onClose}>Cancel</button><button type="submit" className="primary" disabled={wrong || !name.trim()}>Save</button></footer>
       </form>
     </Dialog>
   )

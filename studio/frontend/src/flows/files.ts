@@ -3,7 +3,7 @@ import { ApiError, api } from '../api/client'
 import type { FlowDoc, Problem } from '../api/types'
 import { go, renameAddress, to } from '../app/router'
 import { dropDraft, keepDraft, readDraft, type Draft } from '../state/drafts'
-import { currentDoc, dirty, useFlow } from '../state/flow'
+import { UNTITLED, currentDoc, dirty, useFlow } from '../state/flow'
 import { useUi } from '../state/ui'
 
 export const place = (path: string | null, origin: string) => path ?? (origin || 'new')
@@ -14,7 +14,7 @@ export interface Opened {
   notes: string[]
 }
 
-const BLANK: FlowDoc = { format: 'farthing.flow/1', name: 'Untitled flow', nodes: [], edges: [] }
+const BLANK: FlowDoc = { format: 'farthing.flow/1', name: UNTITLED, nodes: [], edges: [] }
 
 /** What was imported and waits for the page of a new flow. */
 let imported: FlowDoc | null = null
@@ -103,6 +103,12 @@ export async function save(as?: string, overwrite?: string | null): Promise<Save
 export function suggestedPath(name: string): string {
   const stem = name.trim().toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-+|-+$/g, '')
   return `${stem || 'flow'}.json`
+}
+
+/** Where a flow of this name is saved: under the path that it has, else beside it after its new name. */
+export function pathFor(name: string, before: string, path: string | null): string {
+  if (path !== null && name.trim() === before) return path
+  return (path ?? '').replace(/[^/]*$/, '') + suggestedPath(name)
 }
 
 export function exportFlow(): void {

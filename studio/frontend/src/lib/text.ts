@@ -27,6 +27,12 @@ export function shortName(name: string): string {
   return /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(name) ? `${name.slice(0, 8)}…${name.slice(-4)}` : name
 }
 
+/** A budget inside a sentence; one whose name says that it is a budget is not called one twice. */
+export function theBudget(name: string): string {
+  if (name.toLowerCase() === 'budget') return 'the budget'
+  return /budget/i.test(name) ? name : `the budget ${name}`
+}
+
 export function plural(n: number, word: string): string {
   return `${n.toLocaleString('en-US')} ${word}${n === 1 ? '' : 's'}`
 }

@@ -74,7 +74,9 @@ interface FlowState extends Snapshot, Source {
 }
 
 const snapshot = ({ nodes, edges, meta, rev }: Snapshot): Snapshot => ({ nodes, edges, meta, rev })
-const NEW: Meta = { name: 'Untitled flow', description: '' }
+/** The name of a flow that nobody has named. */
+export const UNTITLED = 'Untitled flow'
+const NEW: Meta = { name: UNTITLED, description: '' }
 const START = {
   nodes: [], edges: [], meta: NEW, rev: 0, path: null, hash: null, origin: '', history: empty<Snapshot>(), savedRev: 0, lastRev: 0,
   gesture: null, said: '', loaded: false, wantsLayout: false, laidOut: 0,

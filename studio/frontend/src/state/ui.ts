@@ -26,6 +26,8 @@ interface UiState extends Saved {
   focusField: { node: string; field: string } | null
   /** The timeline's selected row, shared with the canvas. */
   row: number | null
+  /** How often the whole flow was asked for; the canvas then keeps showing all of it, until it is moved. */
+  fitted: number
   toast: { text: string; bad: boolean; id: number } | null
   set(values: Partial<UiState>): void
   say(text: string, bad?: boolean): void
@@ -61,6 +63,7 @@ export const useUi = create<UiState>()((set) => ({
   wiring: null,
   focusField: null,
   row: null,
+  fitted: 0,
   toast: null,
   set: (values) => set(values),
   say: (text, bad = false) => set({ toast: { text, bad, id: ++toasts } }),

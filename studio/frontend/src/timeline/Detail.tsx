@@ -48,6 +48,9 @@ function Compact({ row }: { row: Row }) {
 
 const find = (row: Row, type: string) => row.events.findLast((event) => event.type === type)
 
+/** What a row says of its failure; a run's row shows what was asked instead. */
+const failed = (row: Row) => (row.kind === 'run' ? (find(row, 'run.finished')?.error as { message?: string } | null)?.message ?? row.text : row.text)
+
 function Rendered({ row }: { row: Row }) {
   const sent = find(row, 'model.called')
   const tool = find(row, 'tool.request')
@@ -59,7 +62,7 @@ function Rendered({ row }: { row: Row }) {
     <>
       <Facts row={row} />
       {row.gauge && <section><h3>Budget</h3><GaugeLine gauge={row.gauge} /></section>}
-      {row.code && row.text && <div className="notice bad"><Icon name="error" /><div><strong dir="auto">{row.text}</strong>{row.remedy && <p><HelpText text={row.remedy} /></p>}<code>{row.code}</code></div></div>}
+      {row.code && failed(row) && <div className="notice bad"><Icon name="error" /><div><strong dir="auto">{failed(row)}</strong>{row.remedy && <p><HelpText text={row.remedy} /></p>}<code>{row.code}</code></div></div>}
       {tool && <Section title="Arguments"><Structured value={tool.arguments} /></Section>}
       {answer && <Section title={answer.error ? 'Error' : 'Result'}><Structured value={answer.error ?? answer.result} /></Section>}
       {started && <Section title="Input"><Structured value={started.input} /></Section>}

@@ -4,7 +4,7 @@ import { gaugeText, leftText, tightest, filled } from '../app/GaugeBar'
 import { Icon } from '../app/icons'
 import { HelpText } from '../inspector/HelpText'
 import { dollars, fixedDollars, short } from '../lib/money'
-import { clip } from '../lib/text'
+import { clip, sentence, theBudget } from '../lib/text'
 import { duration } from '../lib/time'
 import type { Row } from './row'
 
@@ -44,7 +44,7 @@ export const RowLine = memo(function RowLine({ row, index, selected, lit, folded
       <span role="gridcell" className="row-name" style={{ '--depth': row.depth } as React.CSSProperties}>
         {row.below.length > 0 ? <span className={folded ? 'fold closed' : 'fold'} aria-hidden onClick={(e) => { e.stopPropagation(); onToggle(row.seq) }}><Icon name="down" /></span> : <span className="fold" />}
         <Icon name={STATES[row.state] ?? ICONS[row.kind] ?? 'right'} />
-        <span className="row-what" dir="auto" title={rowName(row)}>{loud && row.gauge ? (row.kind === 'stop' ? `Stopped by ${row.gauge.budget}` : `${row.gauge.budget} nearly used`) : rowName(row)}</span>
+        <span className="row-what" dir="auto" title={rowName(row)}>{loud && row.gauge ? (row.kind === 'stop' ? `Stopped by ${theBudget(row.gauge.budget)}` : sentence(`${theBudget(row.gauge.budget)} is nearly used`).slice(0, -1)) : rowName(row)}</span>
         {row.rehearsal && <span className="tag rehearsal">rehearsal</span>}
         {!loud && <span className="row-text" dir="auto">{clip(row.text, 160)}</span>}
       </span>

@@ -17,13 +17,15 @@ interface Props {
   /** The node that is chosen on a canvas beside it. */
   node: string | null
   run?: string | null
+  /** The run that the list begins at; it is scrolled to once. */
+  begin?: string | null
   onSelect(row: Row | null): void
 }
 
 const KINDS: [RowKind, string][] = [['node', 'Nodes'], ['call', 'Calls'], ['tool', 'Tools'], ['memory', 'Memory'], ['stop', 'Stops'], ['warning', 'Warnings'], ['note', 'Notes']]
 const LOUD = new Set<RowKind>(['stop', 'warning', 'error'])
 
-export function TimelineView({ timeline, version, live, selected, node, run = null, onSelect }: Props) {
+export function TimelineView({ timeline, version, live, selected, node, run = null, begin = null, onSelect }: Props) {
   const [kinds, setKinds] = useState<ReadonlySet<RowKind>>(new Set())
   const [level, setLevel] = useState<RowFilter['level']>('all')
   const [text, setText] = useState('')
@@ -32,6 +34,7 @@ export function TimelineView({ timeline, version, live, selected, node, run = nu
   const rows = useMemo(() => shown(all, { kinds, level, text: text.trim(), folded, run }), [all, version, kinds, level, text, folded, run])
   const scale = useMemo(() => scales(timeline, version), [timeline, version])
   const at = rows.findIndex((row) => row.seq === selected)
+  const first = useMemo(() => (begin === null ? undefined : { key: begin, at: rows.findIndex((each) => each.kind === 'run' && each.run === begin) }), [begin, rows])
   const row = rows[at] ?? all.find((each) => each.seq === selected) ?? null
   const present = useMemo(() => new Set(all.map((each) => each.kind)), [all, version])
 
@@ -69,7 +72,7 @@ export function TimelineView({ timeline, version, live, selected, node, run = nu
           <button type="button" className="icon-button" title={folded.size ? 'Unfold all' : 'Fold to nodes'} aria-label={folded.size ? 'Unfold all' : 'Fold to nodes'}
             onClick={() => setFolded(folded.size ? new Set() : new Set(all.filter((each) => each.kind === 'node' && each.below.length).map((each) => each.seq)))}><Icon name={folded.size ? 'down' : 'up'} /></button>
         </div>
-        <Virtual count={rows.length} version={rows} label="Timeline" role="treegrid" cols={5} follow={live && selected === null} at={at} onKeyDown={keys} active={at >= 0 ? `row-${selected}` : undefined} className="rows"
+        <Virtual count={rows.length} version={rows} label="Timeline" role="treegrid" cols={5} follow={live && selected === null} at={at} begin={first} onKeyDown={keys} active={at >= 0 ? `row-${selected}` : undefined} className="rows"
           height={(i) => (LOUD.has(rows[i]!.kind) ? STOP_HEIGHT : ROW_HEIGHT)}
           head={<Head scale={scale.of(rows[0])} />}
           draw={(i) => {

@@ -162,12 +162,21 @@ function addUp(row: Row, usage: Usage, cost: number | null): void {
   }
 }
 
+/** What was asked, as words: an input of one text is that text. */
+function inputText(input: unknown): string {
+  const fields = input && typeof input === 'object' && !Array.isArray(input) ? Object.values(input) : []
+  return shortJson(fields.length === 1 && typeof fields[0] === 'string' ? fields[0] : input)
+}
+
+/** Whether something below a row tells of this failure already. */
+const tells = (row: Row, code: string): boolean => row.below.some((each) => each.code === code || tells(each, code))
+
 function runStarted(fold: Timeline, event: Event): void {
   const run = fold.run(event)!
   fold.touch(run, event, {
     at: Date.parse(event.at), what: String(event.flow_name || event.flow_id || 'run'), state: 'running',
     model: (event.model as string | null) ?? null, rehearsal: !!event.rehearsal,
-    text: event.kind && event.kind !== 'flow' ? String(event.kind) : '',
+    text: event.kind && event.kind !== 'flow' ? String(event.kind) : clip(inputText(event.input), TEXT),
   })
 }
 
@@ -177,9 +186,12 @@ function runFinished(fold: Timeline, event: Event): void {
   for (const row of fold.openRows(event.run_id)) fold.close(row, event, RUN_STATES[state] ?? state)
   const unknown = Number(event.unknown_cost ?? 0)
   const cost = Number(event.cost ?? 0)
+  const error = event.error as CallError | null
+  // What was asked stays in sight where the failure has a row of its own.
+  const told = error && run.text && tells(run, error.code) ? { text: run.text } : {}
   fold.touch(run, event, {
     state: RUN_STATES[state] ?? state, ms: Number(event.ms ?? 0) || Math.max(0, Date.parse(event.at) - run.at),
-    usage: (event.usage as Usage) ?? run.usage, unknown, cost: cost === 0 && unknown ? null : cost, ...errorFields(event.error as CallError | null),
+    usage: (event.usage as Usage) ?? run.usage, unknown, cost: cost === 0 && unknown ? null : cost, ...errorFields(error), ...told,
   })
 }
 
