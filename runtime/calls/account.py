@@ -8,13 +8,20 @@ from typing import Any, NamedTuple
 import msgspec
 
 from runtime.journal import Journal
-from runtime.ledger import (
-    Rule,
-)
+from runtime.ledger import Rule
 from runtime.messages import LanguageModel, OnDelta, Purpose, Reply, Request
 from runtime.models.prices import Priced
 from runtime.providers import ModelName, Provider
 from runtime.usage import Usage
+
+
+class Whose(NamedTuple):
+    """For whom calls are made: what a command needs to find the counters they are on."""
+
+    user_id: str | None
+    flow_id: str
+    session_uid: str
+    rehearsal: bool
 
 
 class Account(msgspec.Struct, frozen=True, dict=True):
@@ -28,6 +35,7 @@ class Account(msgspec.Struct, frozen=True, dict=True):
     provider: Provider
     model: ModelName
     client: LanguageModel
+    whose: Whose
     wait_s: float | None = None
 
     @cached_property

@@ -33,7 +33,6 @@ from runtime.ledger import (
     gauge_text,
 )
 from runtime.messages import Reply, Request
-from runtime.providers import SCRIPTED
 from runtime.record import CallHeld
 
 
@@ -145,21 +144,21 @@ class Opening:
             )
         over = shown.limit is not None and shown.used >= shown.limit
         words = "is used up" if over else f"has too little left for this call{_may_use(rule, refused)}"
+        needed = 0 if over else _estimate(rule, refused) or 0
         lower = "" if over else " Or let the agent answer in less: `max_output_tokens`."
         return BudgetExceeded(
             f"The budget {rule.name!r} {words}: {gauge_text(shown)}.",
-            remedy=f"Raise {rule.field}{self._or_for_now(rule)}.{lower}",
+            remedy=f"Raise {rule.field}{self._or_for_now(rule, shown, needed)}.{lower}",
             node_id=node_id,
             run_id=run_id,
         )
 
-    def _or_for_now(self, rule: Rule) -> str:
-        """The command that raises it, of a rehearsal the rehearsal's: a limit of one run cannot be raised."""
-        if rule.period == "run":
-            return ""
-        session = " --session NAME" if rule.period == "session" else ""
-        rehearsal = " --rehearsal" if self.account.model.provider == SCRIPTED else ""
-        return f", or for now: farthing budget raise {rule.name} --to N --reason WHY{session}{rehearsal}"
+    def _or_for_now(self, rule: Rule, shown: Gauge, needed: int) -> str:
+        """The command that raises it, where there is one."""
+        from runtime.calls.raising import raising_command  # few runs are stopped
+
+        command = raising_command(rule, shown, self.account.whose, needed)
+        return "" if command is None else f", or for now: `{command}`"
 
     def waited_too_long(self, held: CallHeld, wait_s: float) -> BudgetWaitTimeout:
         """The error of a call that other calls' holds kept out for too long."""
@@ -175,8 +174,12 @@ class Opening:
 
 def _may_use(rule: Rule, refused: Refused) -> str:
     """The estimate that a strict budget has no room for."""
-    estimate = refused.estimate.tokens if rule.metric == "tokens" else refused.estimate.cost
+    estimate = _estimate(rule, refused)
     return "" if estimate is None else f", which may use {amount_text(rule.metric, estimate)}"
+
+
+def _estimate(rule: Rule, refused: Refused) -> int | None:
+    return refused.estimate.tokens if rule.metric == "tokens" else refused.estimate.cost
 
 
 class Closing:

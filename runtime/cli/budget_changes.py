@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import click
 
 from runtime.cli import options
-from runtime.cli.find import find_session, flow_id_of
-from runtime.cli.limits import Known, as_last_run, flows_in, of_flow, own
+from runtime.cli.budget_named import Which, key_of, named
+from runtime.cli.find import flow_id_of
 from runtime.cli.opening import read_settings, with_record
 from runtime.cli.plain import one_line
 from runtime.cli.run_result import left_text
@@ -19,7 +18,7 @@ from runtime.cli.streams import result_json, say, write
 from runtime.cli.table import Column, show
 from runtime.cli.when import stamp
 from runtime.clock import SystemClock
-from runtime.errors import BadInput, NotFound
+from runtime.errors import BadInput
 from runtime.events import BudgetChanged, Gauge
 from runtime.facts import Partition
 from runtime.ledger import (
@@ -27,9 +26,7 @@ from runtime.ledger import (
     Counter,
     CounterKey,
     Rule,
-    Subject,
     amount_text,
-    counter_key,
     gauge,
     gauge_text,
     limit_of,
@@ -39,17 +36,6 @@ from runtime.secrets.redact import Redactor
 from runtime.usage import parse_money
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class Which(NamedTuple):
-    """Whose budget of which flow is meant."""
-
-    name: str
-    user_id: str
-    flow: str | None
-    session: str | None
-    run_id: str | None
-    partition: Partition
 
 
 class Change(NamedTuple):
@@ -104,7 +90,7 @@ def raise_budget(
     """Give the budget NAME another limit, from the next step on in every process.
 
     It is a row in the ledger with who and why, beats the limit in the flow or the settings, and may also
-    lower it.
+    lower it. Where a flow has one of the same name, settings/NAME is the one of your settings.
     """
     before, after = change(db, Which(name, **which), Change("raise", reason, actor, amount, for_good))
     _tell(before, after, "for good" if for_good else "for this period")
@@ -139,8 +125,8 @@ def change(db: Path | None, which: Which, wish: Change) -> tuple[Gauge, Gauge]:
     reason = Redactor(settings.secrets_values()).text(wish.reason)
 
     async def work(record: Record) -> tuple[Gauge, Gauge]:
-        rule = (await _named(record, settings, which)).rule
-        key = await _key(record, rule, which, now)
+        rule = (await named(record, settings, which)).rule
+        key = await key_of(record, rule, which, now)
         (before,) = await record.counters([key])
         made = LimitChange(
             action=wish.action,
@@ -174,44 +160,6 @@ def parse_amount(rule: Rule, text: str) -> int:
             f"--to must be a whole number of tokens, not {text!r}.", remedy="For example: --to 50000"
         )
     return int(plain)
-
-
-async def _named(record: Record, settings: Any, which: Which) -> Known:
-    """The one limit of that name: the user's own, the named flow's, or that of a flow that was run."""
-    name, flow, partition = which.name, which.flow, which.partition
-    if flow is not None:
-        candidates = await of_flow(record, flow, partition)
-    else:
-        candidates = own(settings)
-        for flow_id in flows_in(line.key.pot for line in await record.all_counters(partition)):
-            candidates += await as_last_run(record, flow_id, partition)
-    found = [known for known in candidates if known.rule.name == name]
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        names = sorted({known.rule.name for known in candidates})
-        raise NotFound(
-            f"There is no budget {name!r}" + (f" in {flow}." if flow else "."),
-            remedy=f"There are: {', '.join(names)}." if names else "Give --flow FLOW, the file it stands in.",
-        )
-    flows = ", ".join(sorted({known.flow or "your settings" for known in found}))
-    raise BadInput(f"{len(found)} budgets are called {name!r}, in {flows}.", remedy="Give --flow FLOW.")
-
-
-async def _key(record: Record, rule: Rule, which: Which, now: datetime) -> CounterKey:
-    uid = ""
-    if rule.period == "session":
-        if which.session is None:
-            raise BadInput(f"The budget {rule.name!r} counts by session.", remedy="Give --session NAME.")
-        found = await find_session(
-            record, which.session, partition=which.partition, user_id=which.user_id, flow=which.flow
-        )
-        uid = found.uid
-    if rule.period == "run" and which.run_id is None:
-        raise BadInput(
-            f"The budget {rule.name!r} counts by run.", remedy="Give --run ID, or change the flow."
-        )
-    return counter_key(rule, Subject(which.partition, which.user_id, uid, which.run_id or ""), now)
 
 
 def _event(rule: Rule, key: CounterKey, before: Counter, made: LimitChange) -> BudgetChanged:

@@ -106,7 +106,7 @@ def command(
         ):
             say("A rehearsal is newer; --rehearsal shows it.", "yellow")
         if follow:
-            await _follow(record, line, wanted, as_json=as_json)
+            await _follow(record, line, wanted, _paper(db), as_json=as_json)
         elif html is not None:
             write_html(html, line, fold(chosen(await _read(record, line, wanted), wanted)))
         elif as_csv:
@@ -114,7 +114,7 @@ def command(
         elif as_json:
             _print_json(await _read(record, line, wanted), wanted)
         else:
-            _print_tree(line, await _read(record, line, wanted), wanted)
+            _print_tree(line, await _read(record, line, wanted), wanted, _paper(db))
 
     with_record(db, work)
 
@@ -155,16 +155,15 @@ def _print_json(bodies: list[bytes], wanted: Wanted) -> None:
         sys.stdout.buffer.flush()
 
 
-def _print_tree(line: SessionLine, bodies: list[bytes], wanted: Wanted) -> None:
-    paper = _paper()
+def _print_tree(line: SessionLine, bodies: list[bytes], wanted: Wanted, paper: Paper) -> None:
     for each in head_lines(line, paper):
         write(each)
     for each in tree_lines(fold(chosen(bodies, wanted)), paper):
         write(each)
 
 
-def _paper() -> Paper:
-    return Paper(width_of(sys.stdout), coloured(sys.stdout))
+def _paper(db: Path | None) -> Paper:
+    return Paper(width_of(sys.stdout), coloured(sys.stdout), db=db)
 
 
 def head_lines(line: SessionLine, paper: Paper) -> list[str]:
@@ -181,9 +180,8 @@ def head_lines(line: SessionLine, paper: Paper) -> list[str]:
     return [paper.ink(clipped[0], "bold"), *(paper.ink(each, "dim") for each in clipped[1:]), ""]
 
 
-async def _follow(record: Record, line: SessionLine, wanted: Wanted, *, as_json: bool) -> None:
+async def _follow(record: Record, line: SessionLine, wanted: Wanted, paper: Paper, *, as_json: bool) -> None:
     """Print what was and what comes, until cancelled or, with a run, until it ends."""
-    paper = _paper()
     if not as_json:
         for each in head_lines(line, paper):
             write(each)

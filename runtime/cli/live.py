@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runtime.cli.plain import clip, one_line, visible
@@ -33,12 +34,12 @@ class Live:
     """Follows one run. On a terminal it draws; in a pipe it says only what must be said, and until then does
     not even load what draws."""
 
-    def __init__(self, *, new_session: bool, quiet: bool = False) -> None:
+    def __init__(self, *, new_session: bool, quiet: bool = False, db: Path | None = None) -> None:
         self._timeline: Timeline | None = None
         self._started: Entry | None = None
         self._shown = is_terminal(sys.stderr) and not quiet
         self._streams = is_terminal(sys.stdout) and not quiet
-        self._new_session = new_session
+        self._new_session, self._db = new_session, db
         self._node: str | None = None
         self._text = ""
         self._mid_line = False
@@ -116,7 +117,7 @@ class Live:
             self._timeline = Timeline()
             if self._started is not None and self._started is not entry:
                 self._timeline.add(self._started.seq, self._started.event)
-        paper = Paper(width_of(sys.stderr), coloured(sys.stderr), quotes=not self._streams)
+        paper = Paper(width_of(sys.stderr), coloured(sys.stderr), quotes=not self._streams, db=self._db)
         for row in self._timeline.add(entry.seq, entry.event):
             self.stopped = self.stopped or row.kind == "stop"
             for line in live_lines(row, paper):

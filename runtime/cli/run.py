@@ -134,13 +134,13 @@ def command(
         settings = with_tools(read_settings(db, folder=file.path.parent), tool_files)
         if batch is not None:
             ctx.exit(run_batch(request, Asked(batch, out, concurrency, retry_failed), settings, _on_signals))
-        live = Live(new_session=session is None, quiet=as_json)
+        live = Live(new_session=session is None, quiet=as_json, db=db)
         outcome = asyncio.run(_run(request, settings, live, record_to))
     except FarthingError as error:
         if as_json:
             result_json(failed_json(error))
         raise
-    ctx.exit(_finish(outcome, live, as_json=as_json))
+    ctx.exit(_finish(outcome, live, as_json=as_json, db=db))
 
 
 async def _run(request: RunRequest, settings: Settings, live: Live, record_to: Path | None = None) -> Outcome:
@@ -193,12 +193,12 @@ def _listen(
     return lambda: loop.remove_signal_handler(number)
 
 
-def _finish(outcome: Outcome, live: Live, *, as_json: bool) -> int:
+def _finish(outcome: Outcome, live: Live, *, as_json: bool, db: Path | None) -> int:
     """Show the end; the exit code."""
     if as_json:
         result_json(outcome_json(outcome))
     else:
         show_outputs(outcome, streamed=live.streamed)
     sys.stdout.flush()
-    show_end(outcome, stopped=live.stopped)
+    show_end(outcome, stopped=live.stopped, db=db)
     return outcome.exit_code

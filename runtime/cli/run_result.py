@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runtime.cli.failure import sentence
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from runtime.run.start import Outcome
 
 FORMAT = "farthing.result/1"
+RAISE = "`farthing budget raise "
+"""How the command begins that a stop by a budget proposes."""
 
 
 def gauge_json(gauge: Gauge) -> dict[str, Any]:
@@ -119,12 +122,21 @@ def show_outputs(outcome: Outcome, *, streamed: str | None) -> None:
         result(text)
 
 
-def show_end(outcome: Outcome, *, stopped: bool = False) -> None:
+def at_database(remedy: str | None, db: Path | None) -> str | None:
+    """The remedy with the `--db` of this command line in the command that raises a limit."""
+    if remedy is None or db is None or RAISE not in remedy:
+        return remedy
+    import shlex
+
+    return remedy.replace(RAISE, f"{RAISE}--db {shlex.quote(str(db))} ", 1)
+
+
+def show_end(outcome: Outcome, *, stopped: bool = False, db: Path | None = None) -> None:
     """How the run ended: on a terminal one quiet line, then each budget; an error always (but for a stop
-    that was shown as it happened)."""
+    that was shown as it happened). `db` is that of `--db`."""
     error = outcome.error
     if error is not None and not (stopped and error.code.startswith("budget.")):
-        sentence(error.message, error.remedy)
+        sentence(error.message, at_database(error.remedy, db))
     if not is_terminal(sys.stderr):
         return
     on = coloured(sys.stderr)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from runtime.cli.plain import cells, clip, one_line, pad, visible
-from runtime.cli.run_result import cost_text, left_text
+from runtime.cli.run_result import at_database, cost_text, left_text
 from runtime.cli.streams import paint
 from runtime.cli.timeline import Row
 from runtime.cli.timeline_numbers import COST, LEFT, count, left, money
@@ -26,13 +27,14 @@ COLOURS = {"warning": "yellow", "stop": "red", "error": "red"}
 
 
 class Paper(NamedTuple):
-    """What is drawn on: its columns, whether in colour, whether rows quote what a model said, and whether
-    anything was read from a provider's cache."""
+    """What is drawn on: its columns, whether in colour, whether rows quote what a model said, whether
+    anything was read from a provider's cache, and which database `--db` named."""
 
     width: int
     colour: bool
     quotes: bool = True
     caches: bool = False
+    db: Path | None = None
 
     @property
     def roomy(self) -> bool:
@@ -98,8 +100,14 @@ def message_lines(row: Row, paper: Paper) -> list[str]:
     shown = [f"{_time(row)} {paper.ink(lines[0], 'bold', colour)}"]
     shown += [f"{' ' * TIME} {paper.ink(line, colour)}" for line in lines[1:]]
     if row.remedy:
-        shown += [f"{' ' * TIME} {line}" for line in _wrapped(f"  do: {row.remedy}", paper)]
+        shown += [f"{' ' * TIME} {line}" for line in _remedy_lines(row.remedy, paper)]
     return shown
+
+
+def _remedy_lines(remedy: str, paper: Paper) -> list[str]:
+    """What to do. A command in it is left on one line, so that it can be copied whole."""
+    text = f"  do: {at_database(remedy, paper.db)}"
+    return [visible(text)] if "`farthing " in text else _wrapped(text, paper)
 
 
 def run_lines(number: int, row: Row, paper: Paper) -> list[str]:

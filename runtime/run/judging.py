@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from runtime.calls import Account, Asked
+from runtime.calls import Account, Asked, Whose
 from runtime.errors import BudgetStop, FarthingError, ModelFailure
 from runtime.events import CallError, MemoryJudged, PolicyFailed, Verdict
 from runtime.facts import Partition
@@ -52,7 +52,7 @@ async def ask(
         model=str(judge.model),
     )
     run = BesideRun(services, purpose)
-    judging = _Judging(services, judge, run)
+    judging = _Judging(services, judge, run, Whose(user_id, ADMIN, "", partition == "rehearsal"))
     await run.carry_out(lambda: judging.all_of(questions, done))
     return Answers(judging.answered, tuple(judging.failures))
 
@@ -60,9 +60,9 @@ async def ask(
 class _Judging:
     """The questions of one run."""
 
-    def __init__(self, services: Services, judge: Assignment, run: BesideRun) -> None:
+    def __init__(self, services: Services, judge: Assignment, run: BesideRun, whose: Whose) -> None:
         self._services, self._judge, self._journal = services, judge, run.journal
-        self._run_id = run.run_id
+        self._run_id, self._whose = run.run_id, whose
         self.answered = 0
         self.failures: list[CallError] = []
 
@@ -100,6 +100,7 @@ class _Judging:
             provider=judge.provider,
             model=judge.model,
             client=judge.client,
+            whose=self._whose,
         )
         request = request_for(judge, each, more)
         asked = Asked(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from runtime.calls import Account
+from runtime.calls import Account, Whose
 from runtime.facts import Shelf
 from runtime.memory.monitor import Reading
 from runtime.memory_service import MemoryService
@@ -92,11 +92,12 @@ class _Run:
 
     def __init__(self, prepared: Prepared, services: Services, serves: str) -> None:
         self.prepared, self.services = prepared, services
-        plan, path = prepared.plan, prepared.request.flow_path
+        plan, path, session = prepared.plan, prepared.request.flow_path, prepared.session
+        self._whose = Whose(session.user_id, plan.flow_id, serves, prepared.rehearsal)
         self._run = BesideRun(
             services,
             Purpose(
-                session=prepared.session,
+                session=session,
                 flow_name=plan.name,
                 flow_hash=plan.hash,
                 flow=plan.raw,
@@ -140,4 +141,5 @@ class _Run:
             provider=given.provider,
             model=given.model,
             client=given.client,
+            whose=self._whose,
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from runtime.calls import Account
+from runtime.calls import Account, Whose
 from runtime.clock import Clock
 from runtime.errors import BoundReached, FarthingError, NodeFailed, StoreError
 from runtime.events import CallError, NodeFinished, NodeSkipped, NodeStarted
@@ -57,6 +57,7 @@ class Run:
         self._plain = not plan.has_cycles
         self._door = Context(self, plan.nodes[0])
         self.run_id, self.session_uid, self.user, self.partition = run_id, session_uid, user, partition
+        self._whose = Whose(user, plan.flow_id, session_uid, partition == "rehearsal")
         self.assignments, self.value, self.histories = assignments, value, histories
         self.on_delta, self.real_tools = on_delta, real_tools
         self.outputs: dict[str, Any] = {}
@@ -234,6 +235,7 @@ class Run:
             provider=given.provider,
             model=given.model,
             client=given.client,
+            whose=self._whose,
         )
 
     def accesses(self, at: datetime) -> tuple[Access, ...]:

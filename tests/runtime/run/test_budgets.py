@@ -216,9 +216,10 @@ async def test_equal_pots_count_together_and_the_lowest_limit_binds() -> None:
 @pytest.mark.parametrize(
     ("period", "model", "said"),
     [
-        ("daily", "local:m", "farthing budget raise b0 --to N --reason WHY."),
-        ("daily", "scripted", "farthing budget raise b0 --to N --reason WHY --rehearsal."),
-        ("session", "scripted", "farthing budget raise b0 --to N --reason WHY --session NAME --rehearsal."),
+        ("daily", "local:m", "`farthing budget raise b0 --to 10000 --reason WHY --flow f`."),
+        ("daily", "scripted", "`farthing budget raise b0 --to 10000 --reason WHY --flow f --rehearsal`."),
+        ("session", "scripted", "--session UID --flow f --rehearsal`."),
+        ("run", "scripted", "Raise `limit` of the budget 'b0'."),
     ],
 )
 async def test_the_raise_that_is_proposed_is_one_of_the_budget_that_stopped(
@@ -228,4 +229,4 @@ async def test_the_raise_that_is_proposed_is_one_of_the_budget_that_stopped(
         document = agent_flow(budgets=[{"metric": "tokens", "period": period, "limit": 0}])
         ran = await bench.run(document, "go", name=model)
     (error,) = ran.of("agent.error")
-    assert error.remedy.endswith(said)
+    assert error.remedy.endswith(said.replace("UID", ran.outcome.session_uid))
