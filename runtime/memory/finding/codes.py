@@ -33,5 +33,10 @@ class Codes:
         """The number of `name`, or 0."""
         return self._codes.get(name, 0)
 
+    @property
+    def limit(self) -> int:
+        """One more than the highest number that may be in use."""
+        return len(self._codes) + len(self._free) + 1
+
     def items(self) -> list[tuple[str, int]]:
         return list(self._codes.items())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from datetime import datetime
+from datetime import date, datetime
 from itertools import pairwise
 from math import inf
 from zlib import crc32
@@ -35,6 +35,8 @@ class Corpus:
         self.rows: dict[str, int] = {}
         self._tails: dict[int, int] = {}
         self._states: dict[tuple[str, str], list[tuple[float, int]]] = {}
+        self._names: dict[str, list[str]] = {}
+        self._days: dict[date, list[str]] = {}
 
     def put(self, item: Item) -> int:
         """Index an item, in place of one with the same id; returns its row."""
@@ -74,17 +76,31 @@ class Corpus:
 
     def forget_words(self) -> None:
         """Drop what is remembered of words only to be fast; to be called once after erasing."""
+        self._names, self._days = {}, {}
         self.tokens.forget()
         self.statements.forget_words()
 
-    def _terms(self, item: Item, text_terms: list[str]) -> list[str]:
-        """All that an item is found by: subject, attribute, speaker, text, date."""
-        around = f"{item.subject} {item.attribute}"
+    def _around(self, item: Item) -> list[str]:
+        """What else than its text an item is found by: subject, attribute, speaker, date."""
+        terms: list[str] = []
+        if item.subject or item.attribute:
+            terms += self.tokens.terms(f"{item.subject} {item.attribute}")
         if self.config.speaker_words:
-            around += f" {item.speaker}"
+            terms += self._name(item.speaker)
         if self.config.date_words:
-            around += f" {date_words(item.at)}"
-        return self.tokens.terms(around) + text_terms
+            terms += self._day(item.at)
+        return terms
+
+    def _name(self, speaker: str) -> list[str]:
+        if speaker not in self._names:
+            self._names[speaker] = self.tokens.terms(speaker)
+        return self._names[speaker]
+
+    def _day(self, at: datetime) -> list[str]:
+        day = at.date()
+        if day not in self._days:
+            self._days[day] = self.tokens.terms(date_words(at))
+        return self._days[day]
 
     def _append(self, row: int, session: str) -> None:
         code = self.sessions.take(session)
@@ -95,7 +111,7 @@ class Corpus:
 
     def _fill(self, row: int, item: Item) -> None:
         self.items[row] = item
-        text_terms = self.tokens.terms(item.text)
+        read = self.tokens.read(item.text)
         self.columns.set(
             row,
             alive=True,
@@ -103,20 +119,20 @@ class Corpus:
             end=inf if item.ended is None else item.ended.timestamp(),
             tokens=max(item.tokens, 1),
             factor=min(1.0, self.config.short_tokens / max(item.tokens, 1)) ** self.config.length_power,
-            length=self.postings.add(row, self._terms(item, text_terms)),
+            length=self.postings.add(row, self._around(item) + read.terms),
             speaker=self.speakers.take(item.speaker),
             digest=crc32(f"{item.speaker}\0{item.text}".encode()),
             by_user=item.by_user,
-            standing=item.by_user and cues.is_standing(item.text),
+            standing=item.by_user and cues.is_standing(item.text, read.marks),
         )
-        self.statements.add(row, item, text_terms)
+        self.statements.add(row, item, read)
         if item.subject and item.attribute:
             self._close_intervals(row, item)
 
     def _clear(self, row: int) -> None:
         """Undo `_fill`."""
         item = self.items.pop(row)
-        self.postings.remove(row, self._terms(item, self.tokens.terms(item.text)))
+        self.postings.remove(row, self._around(item) + self.tokens.terms(item.text))
         self.statements.remove(row)
         self.vectors.drop(row)
         self.speakers.release(item.speaker)

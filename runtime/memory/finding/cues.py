@@ -4,19 +4,47 @@ change."""
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Mapping
+from typing import NamedTuple
 
-_STANDING = re.compile(
-    r"(?:^|[.!?;:\n]\s*|\b(?:please|and|but|so) )(?:always|never|make sure|don'?t ever|from now on|"
-    r"remember to|when(?:ever)? I (?:ask|say|talk|mention|want))\b|\b(?:I|we) (?:\w+ )?prefer\b|"
-    r"\bplease (?:remember|use|keep|avoid)\b|总是|以后都|每次都|永远不要|请记住",
-    re.IGNORECASE,
+_LONGEST_STATEMENT = 160
+UNSPACED = "unspaced"
+"""Mark of a text with words in a script without spaces: there no word says which wording may be in it."""
+
+
+class Cue(NamedTuple):
+    """A wording: what matches it in a text, and the words with one of which it begins. Looking for it takes
+    long, so it is looked for only in texts that have such a word."""
+
+    found: re.Pattern[str]
+    first: re.Pattern[str]
+
+    @classmethod
+    def of(cls, wordings: str, unspaced: str = "", *, at_start: str = "") -> Cue:
+        """A cue of wordings with ` / ` between them, words after the first without a slash of their own; the
+        `unspaced` ones stand anywhere, those `at_start` at the start of a clause."""
+        anywhere, starting = wordings.split(" / "), at_start.split(" / ") if at_start else []
+        parts = [rf"\b(?:{'|'.join(anywhere)})\b"]
+        if starting:
+            parts.insert(0, rf"{_CLAUSE}(?:{'|'.join(starting)})\b")
+        if unspaced:
+            parts.append(unspaced)
+        first = "|".join(wording.partition(" ")[0] for wording in anywhere + starting)
+        return cls(re.compile("|".join(parts), re.IGNORECASE), re.compile(first))
+
+
+_CLAUSE = r"(?:^|[.!?;:\n]\s*|\b(?:please|and|but|so) )"
+_STANDING = Cue.of(
+    r"i (?:\w+ )?prefer / we (?:\w+ )?prefer / please (?:remember|use|keep|avoid)",
+    "总是|以后都|每次都|永远不要|请记住",
+    at_start=r"always / never / make sure / don'?t ever / from now on / remember to / "
+    r"when(?:ever)? I (?:ask|say|talk|mention|want)",
 )
-_FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine)\b|我", re.IGNORECASE)
-_OTHERS = re.compile(
-    r"\bmy (?:\w+ )?(?:cousin|brother|sister|mother|father|mom|mum|dad|son|daughter|child|kids?|wife|husband|"
+_FIRST_PERSON = Cue.of("i / me / my / mine", "我")
+_OTHERS = Cue.of(
+    r"my (?:\w+ )?(?:cousin|brother|sister|mother|father|mom|mum|dad|son|daughter|child|kids?|wife|husband|"
     r"girlfriend|boyfriend|partner|parents?|uncle|aunt|niece|nephew|grand\w+|friends?|boss|colleagues?|coworkers?|"
-    r"neighbou?rs?|flatmates?|roommates?|clients?|customers?)\b",
-    re.IGNORECASE,
+    r"neighbou?rs?|flatmates?|roommates?|clients?|customers?)"
 )
 _MORE = re.compile(
     r"\b(?:was|were|did|had|before|previous(?:ly)?|used to|former(?:ly)?|histor\w+|original(?:ly)?|ever|"
@@ -24,22 +52,28 @@ _MORE = re.compile(
     r"以前|之前|曾经|原来|过去|所有|全部",
     re.IGNORECASE,
 )
-_UNREAL = re.compile(
-    r"\b(?:if|would|could|might|thinking (?:of|about)|thought about|consider(?:ed|ing)?|nearly|almost|"
-    r"never did|changed (?:my|his|her|their) mind|wish(?:es|ed)?|maybe|perhaps|years ago)\b",
-    re.IGNORECASE,
+_UNREAL = Cue.of(
+    r"if / would / could / might / thinking (?:of|about) / thought about / consider(?:ed|ing)? / nearly / "
+    r"almost / never did / changed (?:my|his|her|their) mind / wish(?:es|ed)? / maybe / perhaps / years ago"
 )
-_CHANGE = re.compile(
-    r"\b(?:from now on|no longer|no more|any ?more|instead|as of|relocat\w+|switched|chang(?:ed|ing)|"
-    r"replac(?:ed|ing)|resched\w+|postponed|updated|quit|resigned|g(?:a|i)ve(?:n)? (?:\w+ )?up|"
-    r"start\w* over|t(?:oo|a)k(?:en)? up|adopted|abandoned|migrated|converted|went over|transferred|"
-    r"retired|promoted)\b|改成|改为|换成|换了|搬到|不再",
-    re.IGNORECASE,
+_CHANGE = Cue.of(
+    r"from now on / no longer / no more / any more / anymore / instead / as of / relocat\w+ / switched / "
+    r"chang(?:ed|ing) / replac(?:ed|ing) / resched\w+ / postponed / updated / quit / resigned / "
+    r"g(?:a|i)ve(?:n)? (?:\w+ )?up / start\w* over / t(?:oo|a)k(?:en)? up / adopted / "
+    r"abandoned / migrated / converted / went over / transferred / retired / promoted",
+    "改成|改为|换成|换了|搬到|不再",
 )
+_CUES: Mapping[str, Cue] = {
+    "standing": _STANDING,
+    "first person": _FIRST_PERSON,
+    "others": _OTHERS,
+    "unreal": _UNREAL,
+    "change": _CHANGE,
+}
+_STOP = re.compile(r"[.?!？！\n。]")
 _BREAK = re.compile(
     r"(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bSt)(?<!\bProf)\.(?=\s+\S)|[?!？！\n]|。(?=\s*\S)"
 )
-_LONGEST_STATEMENT = 160
 NEARBY_CHANGE = (
     "now nowadays currently new moved move went bought sold left turned became closed opened shut "
     "registered increased decreased reduced extended raised lowered"
@@ -48,33 +82,53 @@ NEARBY_CHANGE = (
 MUTE_WORDS = NEARBY_CHANGE + " old one more change switch last week month day year still go up start over"
 """Words that go with anything, so they say nothing of what a statement is about."""
 
+Marks = Container[str]
+"""What the words of a text let expect of it (`marks_of` of each)."""
 
-def is_standing(text: str) -> bool:
+
+def marks_of(word: str) -> frozenset[str]:
+    """Names of the cues that a lower-case word may begin."""
+    whole = word.replace("’", "'")
+    head = whole.partition("'")[0]
+    return frozenset(
+        name for name, cue in _CUES.items() if cue.first.fullmatch(whole) or cue.first.fullmatch(head)
+    )
+
+
+def is_standing(text: str, marks: Marks) -> bool:
     """Whether the text sets a rule or preference for all that follows."""
-    return _STANDING.search(text) is not None
+    return _has("standing", text, marks)
 
 
-def is_first_person(text: str) -> bool:
+def is_first_person(text: str, marks: Marks) -> bool:
     """Whether the one who speaks speaks of themself."""
-    return _FIRST_PERSON.search(text) is not None
+    return _has("first person", text, marks)
 
 
-def is_about_self(text: str) -> bool:
+def is_about_self(text: str, marks: Marks) -> bool:
     """Whether a statement's subject is the speaker, and not the speaker's cousin or friend."""
-    return is_first_person(text) and _OTHERS.search(text) is None
+    return is_first_person(text, marks) and not _has("others", text, marks)
 
 
-def is_statement(text: str) -> bool:
+def is_statement(text: str, marks: Marks) -> bool:
     """Whether the text is one short sentence that states something as true, not a question, wish or
     exclamation."""
-    return len(text) <= _LONGEST_STATEMENT and _BREAK.search(text) is None and _UNREAL.search(text) is None
+    return len(text) <= _LONGEST_STATEMENT and not _breaks(text) and not _has("unreal", text, marks)
 
 
-def tells_change(text: str) -> bool:
+def tells_change(text: str, marks: Marks) -> bool:
     """Whether the text says outright that something is different from before."""
-    return _CHANGE.search(text) is not None
+    return _has("change", text, marks)
 
 
 def wants_more(query: str) -> bool:
     """Whether the query wants more than what holds now: what was, or all there is."""
     return _MORE.search(query) is not None
+
+
+def _has(name: str, text: str, marks: Marks) -> bool:
+    return (name in marks or UNSPACED in marks) and _CUES[name].found.search(text) is not None
+
+
+def _breaks(text: str) -> bool:
+    return _STOP.search(text) is not None and _BREAK.search(text) is not None

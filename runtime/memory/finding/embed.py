@@ -54,8 +54,8 @@ class StaticEmbedder:
     def _mean(self, ids: Sequence[int]) -> Array:
         if not ids:
             return np.zeros(self._weights.shape[1], dtype=np.float32)
-        rows = np.minimum(np.asarray(ids), len(self._weights) - 1)
-        mean: Array = self._weights[rows].mean(axis=0)
+        mean: Array = np.add.reduce(self._weights.take(ids, axis=0, mode="clip"))
+        mean /= len(ids)
         return mean
 
 

@@ -40,10 +40,9 @@ class MemoryIndex:
         batch = list(items)
         if vectors is None and self._embedder is not None and batch:
             vectors = self._embedder([_spoken(item) for item in batch])
-        for position, item in enumerate(batch):
-            row = self._corpus.put(item)
-            if vectors is not None:
-                self._corpus.vectors.set(row, vectors[position])
+        rows = [self._corpus.put(item) for item in batch]
+        if vectors is not None:
+            self._corpus.vectors.set(rows, vectors)
 
     def retire(self, item_id: str, at: datetime) -> None:
         """End the interval in which an item is current; recalls as of an earlier time still find it."""

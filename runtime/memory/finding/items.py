@@ -30,15 +30,11 @@ class Item:
 
 
 class Hit(NamedTuple):
-    """An item that was chosen, in the order of injection.
-
-    `parts` add up to the score before the length penalty (part `length`: what that took away).
-    """
+    """An item that was chosen, in the order of injection."""
 
     id: str
     score: float
     tokens: int
-    parts: dict[str, float]
 
 
 class Skipped(NamedTuple):
@@ -53,11 +49,29 @@ class Skipped(NamedTuple):
     by: str | None = None
 
 
+class Parts(NamedTuple):
+    """What each named ingredient adds to the scores of the hits: a row of `values` for each name."""
+
+    names: tuple[str, ...]
+    values: tuple[tuple[float, ...], ...]
+
+
+_NOTHING = Parts((), ())
+
+
 @dataclass(frozen=True, slots=True)
 class Recalled:
     """The outcome of one recall: hits in order, what was skipped before the budget was full, tokens used
-    (never over the budget)."""
+    (never over the budget), and what the scores are made of."""
 
-    hits: tuple[Hit, ...]
-    skipped: tuple[Skipped, ...]
-    used: int
+    hits: tuple[Hit, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    used: int = 0
+    parts: Parts = _NOTHING
+
+    def explained(self) -> list[dict[str, float]]:
+        """For each hit the parts that add up to its score; part `length` is what the penalty for long items
+        took away."""
+        return [
+            dict(zip(self.parts.names, each, strict=True)) for each in zip(*self.parts.values, strict=True)
+        ]

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from operator import itemgetter
+from collections.abc import Container, Sequence
 from typing import NamedTuple
 
 _MISFITS = 64
-_LATEST = itemgetter(3)
 
 
-Candidate = tuple[int, int, int, float, int | None]
-"""Row, cost in tokens (at least 1), checksum of its words, its time, and the row that replaces it, if any."""
+class Out(NamedTuple):
+    """Why a candidate is not to be shown: the reason, and the place of that because of which."""
 
-
-class Left(NamedTuple):
-    """A candidate that stayed out: its place, the reason, and the row because of which."""
-
-    place: int
     reason: str
-    by: int | None
+    by: int
 
 
 class Packed(NamedTuple):
@@ -27,43 +20,43 @@ class Packed(NamedTuple):
     used."""
 
     chosen: list[int]
-    left: list[Left]
+    left: list[int]
     used: int
 
 
-def pack(candidates: Sequence[Candidate], budget: int) -> Packed:
-    """Take candidates in order while they fit; one that does not is skipped and smaller ones follow. Of those
-    with the same words the newest is taken.
+def pack(costs: Sequence[int], out: Container[int], budget: int) -> Packed:
+    """Take candidates, each of which costs so many tokens (at least 1), in order while they fit, but for
+    those at the places that are `out`; one that does not fit is skipped and smaller ones follow.
 
     `used` never exceeds `budget`. Packing ends when 64 in a row did not fit: what is left over is then
     smaller than nearly everything.
     """
     chosen: list[int] = []
-    left: list[Left] = []
-    newest = _newest(candidates)
-    used = misfits = 0
-    for place, (row, cost, digest, _, replaced_by) in enumerate(candidates):
-        if used >= budget or misfits == _MISFITS:
+    left: list[int] = []
+    room, misfits = budget, 0
+    for place, cost in enumerate(costs):
+        if room <= 0 or misfits == _MISFITS:
             break
-        if replaced_by is not None:
-            left.append(Left(place, "superseded", replaced_by))
-        elif newest[digest] != row:
-            left.append(Left(place, "repeated", newest[digest]))
-        elif cost > budget - used:
-            left.append(Left(place, "too_large", None))
+        if place in out:
+            left.append(place)
+        elif cost > room:
+            left.append(place)
             misfits += 1
         else:
             chosen.append(place)
-            used += cost
+            room -= cost
             misfits = 0
-    return Packed(chosen, left, used)
+    return Packed(chosen, left, budget - room)
 
 
-def _newest(candidates: Sequence[Candidate]) -> dict[int, int]:
-    """For each checksum the row that was said last (the first given of those at one time): of the same words,
-    that one is shown."""
-    newest = {digest: row for row, _, digest, _, _ in candidates}
-    if len(newest) < len(candidates):
-        by_time = sorted(candidates, key=_LATEST, reverse=True)[::-1]
-        newest.update((digest, row) for row, _, digest, _, _ in by_time)
-    return newest
+def repeats(digests: Sequence[int], times: Sequence[float]) -> dict[int, int]:
+    """Places of words that another place has as well, each with the place of those that were said last (the
+    first given of those at one time): of the same words, that one is shown."""
+    if len(set(digests)) == len(digests):
+        return {}
+    newest: dict[int, int] = {}
+    for place, digest in enumerate(digests):
+        known = newest.setdefault(digest, place)
+        if times[place] > times[known]:
+            newest[digest] = place
+    return {place: newest[digest] for place, digest in enumerate(digests) if newest[digest] != place}

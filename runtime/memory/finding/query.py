@@ -22,12 +22,13 @@ class Query:
     wants_more: bool
 
 
-def read(text: str, tokens: Tokens) -> Query:
+def parse(text: str, tokens: Tokens) -> Query:
     """Take a query apart."""
+    read = tokens.read(text)
     capitals = " ".join(word for word in _CAPITAL.findall(text) if word.lower() not in CALENDAR_WORDS)
     return Query(
-        tuple(dict.fromkeys(tokens.terms(text))),
+        tuple(dict.fromkeys(read.terms)),
         frozenset(tokens.terms(capitals)),
-        cues.is_first_person(text),
+        cues.is_first_person(text, read.marks),
         cues.wants_more(text),
     )

@@ -10,6 +10,7 @@ import numpy as np
 from runtime.memory.finding import score
 from runtime.memory.finding.columns import Array
 from runtime.memory.finding.corpus import Corpus
+from runtime.memory.finding.items import Parts
 from runtime.memory.finding.query import Query
 from runtime.memory.finding.score import Part
 
@@ -28,13 +29,13 @@ class Asked(NamedTuple):
 
 
 class Order(NamedTuple):
-    """The best rows, best first, with their scores; of each named part, in a row of `parts`, what it adds to
-    them."""
+    """The best rows, best first, with their scores; what the scores of all rows are made of, and the length
+    penalty of all rows."""
 
     rows: Array
     scores: Array
-    names: tuple[str, ...]
-    parts: Array
+    parts: dict[str, Part]
+    factor: Array
 
 
 class _Meaning(NamedTuple):
@@ -62,24 +63,27 @@ def order(corpus: Corpus, asked: Asked, query: Query, current: Array | None) -> 
     most, rough = min(config.candidates, there), meaning is not None and meaning.rough
     # An estimate may be wrong by some places, not by as many as there are.
     rows = score.top(scores, columns["tokens"], most, asked.budget, spare=2 if rough else 1)
-    if meaning is not None and rough:
-        _sharpen(corpus, parts["dense"], meaning, rows)
-    return _explained(parts, rows, factor[rows], sort=rough)
+    if meaning is None or not rough:
+        return Order(rows, scores.take(rows), parts, factor)
+    _sharpen(corpus, parts["dense"], meaning, rows)
+    exact = score.shortened(_raw(parts, rows).sum(axis=0), factor.take(rows))
+    best = np.lexsort((rows, -exact))
+    return Order(rows[best], exact[best], parts, factor)
 
 
-def _explained(parts: dict[str, Part], rows: Array, factor: Array, *, sort: bool) -> Order:
-    """The rows with their scores, part by part; those of estimates are sorted anew."""
-    said = np.empty((len(parts) + 1, len(rows)), dtype=np.float32)
+def explained(order: Order, rows: Array) -> Parts:
+    """What each part adds to the scores of these rows, and what the length penalty takes away."""
+    said = _raw(order.parts, rows)
+    raw = said.sum(axis=0)
+    lost = score.shortened(raw, order.factor.take(rows)) - raw
+    return Parts((*order.parts, "length"), tuple(map(tuple, (*said.tolist(), lost.tolist()))))
+
+
+def _raw(parts: dict[str, Part], rows: Array) -> Array:
+    said = np.empty((len(parts), len(rows)), dtype=np.float32)
     for place, part in enumerate(parts.values()):
         said[place] = part.of(rows)
-    raw = said[:-1].sum(axis=0)
-    scores = score.shortened(raw, factor)
-    said[-1] = scores - raw
-    names = (*parts, "length")
-    if not sort:
-        return Order(rows, scores, names, said)
-    best = np.lexsort((rows, -scores))
-    return Order(rows[best], scores[best], names, said[:, best])
+    return said
 
 
 def _meaning(corpus: Corpus, asked: Asked) -> _Meaning | None:
@@ -92,17 +96,17 @@ def _meaning(corpus: Corpus, asked: Asked) -> _Meaning | None:
 
 def _parts(corpus: Corpus, query: Query, meaning: _Meaning | None, current: Array | None) -> dict[str, Part]:
     config, columns = corpus.config, corpus.columns
-    sessions = columns["session"]
+    sessions, codes = columns["session"], corpus.sessions.limit
     lexical = corpus.postings.bm25(query.terms, columns["length"], config.bm25_k1, config.bm25_b)
     near = score.with_neighbours(lexical, columns, config)
-    near = score.with_session(near, sessions, config.session_share)
+    near = score.with_session(near, sessions, codes, config.session_share)
     parts = {"lexical": score.centred(near, current, config.lexical_weight)}
     if meaning is not None:
-        shared = score.with_session(meaning.cosines, sessions, config.dense_session_share)
+        shared = score.with_session(meaning.cosines, sessions, codes, config.dense_session_share)
         parts["dense"] = score.centred(shared, current, config.dense_weight)
     named = _named_speakers(corpus, query)
     if named:
-        boosts = np.zeros(int(columns["speaker"].max()) + 1, dtype=np.float32)
+        boosts = np.zeros(corpus.speakers.limit, dtype=np.float32)
         boosts[named] = config.speaker_boost
         parts["speaker"] = Part(boosts.take(columns["speaker"]), 1.0)
     if query.first_person:
@@ -114,11 +118,11 @@ def _parts(corpus: Corpus, query: Query, meaning: _Meaning | None, current: Arra
 def _sharpen(corpus: Corpus, dense: Part, meaning: _Meaning, rows: Array) -> None:
     """Put the exact cosines of these rows, and the best of their sessions among them, in place of the
     estimates."""
-    share, sessions = corpus.config.dense_session_share, corpus.columns["session"]
+    sessions = corpus.columns["session"].take(rows)
     exact = corpus.vectors.exact(meaning.aim, rows)
-    best = score.session_best(exact, sessions[rows], int(sessions.max()) + 1)
-    shared = np.where(sessions[rows] > 0, best[sessions[rows]], exact)
-    dense.values[rows] = exact + np.float32(share) * shared
+    dense.values[rows] = score.with_session(
+        exact, sessions, corpus.sessions.limit, corpus.config.dense_session_share
+    )
 
 
 def _named_speakers(corpus: Corpus, query: Query) -> list[int]:

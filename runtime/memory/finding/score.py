@@ -20,7 +20,7 @@ class Part(NamedTuple):
 
     def of(self, rows: Array) -> Array:
         """What it adds to the score of these rows."""
-        found: Array = self.values[rows] * np.float32(self.scale) + np.float32(self.shift)
+        found: Array = self.values.take(rows) * np.float32(self.scale) + np.float32(self.shift)
         return found
 
 
@@ -38,27 +38,22 @@ def with_neighbours(lexical: Array, columns: Columns, config: FindingConfig) -> 
     return near
 
 
-def with_session(scores: Array, sessions: Array, share: float) -> Array:
-    """Scores with a share of the best of their session, where that is positive.
+def with_session(scores: Array, sessions: Array, codes: int, share: float) -> Array:
+    """Scores with a share of the best of their session, where that is positive; `codes`: one more than the
+    highest code of a session.
 
     An item without a session is a session of its own.
     """
     if not share:
         return scores
-    best = session_best(scores, sessions, int(sessions.max()) + 1)
+    best = np.zeros(codes, dtype=scores.dtype)
+    np.maximum.at(best, sessions, scores)
     shared: Array = best.take(sessions)
-    if len(sessions) > 1 and not sessions[1:].all():
+    if not sessions.all():
         np.copyto(shared, scores, where=sessions == 0)
     shared *= np.float32(share)
     shared += scores
     return shared
-
-
-def session_best(scores: Array, sessions: Array, count: int) -> Array:
-    """The best score of each of the `count` sessions, at least 0."""
-    best = np.zeros(count, dtype=scores.dtype)
-    np.maximum.at(best, sessions, scores)
-    return best
 
 
 def centred(values: Array, current: Array | None, weight: float) -> Part:
@@ -66,10 +61,10 @@ def centred(values: Array, current: Array | None, weight: float) -> Part:
     differs."""
     chosen = values[1:] if current is None else values[current]
     # Pairwise sums, which numpy's reduction takes, keep single precision good to a millionth.
-    mean = float(chosen.mean())
+    mean = float(np.add.reduce(chosen)) / len(chosen)
     away = chosen - np.float32(mean)
     away *= away
-    spread = sqrt(float(away.mean()))
+    spread = sqrt(float(np.add.reduce(away)) / len(chosen))
     if spread < 1e-9:
         return Part(values, 0.0)
     return Part(values, weight / spread, -weight * mean / spread)
@@ -101,25 +96,16 @@ def top(scores: Array, tokens: Array, most: int, budget: int, spare: int = 1) ->
     """Positions of the best scores, best first, the earlier position first among equals: so many that packing
     finds enough (`spare` times), at most `most`."""
     for tried in (min(256, most), most):
-        best = _best(scores, tried)
-        needed = spare * _reach(tokens[best], budget)
+        # With all that equal the last of them: which of equals a partition leaves out is chance.
+        edge = np.partition(scores, len(scores) - tried)[len(scores) - tried]
+        above = np.flatnonzero(scores >= edge)
+        best: Array = above.take(np.argsort(-scores.take(above), kind="stable"))
+        needed = spare * _reach(tokens.take(best), budget)
         if needed <= tried:
             break
-    best = best[:needed]
-    # Quick sorting leaves equals in any order, those at the edge too.
-    above = np.flatnonzero(scores >= scores[best[-1]])
-    ordered: Array = above[np.argsort(-scores[above], kind="stable")]
-    return ordered[: len(best)]
-
-
-def _best(scores: Array, most: int) -> Array:
-    if len(scores) > most:
-        among = np.argpartition(scores, len(scores) - most)[len(scores) - most :]
-        best: Array = among[np.argsort(-scores[among])]
-        return best
-    return np.argsort(-scores)
+    return best[: min(needed, most)]
 
 
 def _reach(tokens: Array, budget: int) -> int:
     """How many of the best candidates packing may need: twice the budget's worth, and room for misfits."""
-    return int(np.searchsorted(np.cumsum(tokens), 2 * budget)) + 128
+    return int(tokens.cumsum().searchsorted(2 * budget)) + 128

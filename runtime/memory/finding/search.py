@@ -9,21 +9,19 @@ import numpy as np
 from runtime.memory.finding import query as queries
 from runtime.memory.finding.columns import Array
 from runtime.memory.finding.corpus import Corpus
-from runtime.memory.finding.items import Hit, Recalled, Skipped
-from runtime.memory.finding.pack import Candidate, pack
+from runtime.memory.finding.items import Hit, Parts, Recalled, Skipped
+from runtime.memory.finding.pack import Out, Packed, pack, repeats
 from runtime.memory.finding.query import Query
-from runtime.memory.finding.ranking import Asked, Order, order
-from runtime.memory.finding.supersede import NOTHING, Standing, standing
+from runtime.memory.finding.ranking import Asked, Order, explained, order
+from runtime.memory.finding.supersede import Standing, standing
 
 
 class Ranked(NamedTuple):
-    """Candidates, best first: rows, scores, their places in the arrays of `order.parts`, the lift that each
-    got as a current statement, and which row replaces which."""
+    """Candidates, best first: rows and scores, the lift that each got as a current statement, and which row
+    replaces which."""
 
     rows: list[int]
     scores: list[float]
-    places: list[int]
-    order: Order
     lifts: dict[int, float]
     replaced: dict[int, int]
 
@@ -36,30 +34,29 @@ def recall(corpus: Corpus, asked: Asked) -> Recalled:
         current &= columns["session"] != asked.without_session
     there = int(np.count_nonzero(current))
     if not there or asked.budget <= 0:
-        return Recalled((), (), 0)
-    query = queries.read(asked.text, corpus.tokens)
+        return Recalled()
+    query = queries.parse(asked.text, corpus.tokens)
     # Where every row is current nothing has to be picked out.
     found = order(corpus, asked, query, current if there < columns.size - 1 else None)
-    return _pack(corpus, _with_standing(corpus, query, found), asked.budget)
+    ranked = _with_standing(corpus, query, found)
+    return _packed(corpus, found, ranked, asked.budget)
 
 
 def _with_standing(corpus: Corpus, query: Query, order: Order) -> Ranked:
     """Lift statements on what is asked, and give a current statement the best score of those it replaces."""
     rows, values = order.rows.tolist(), order.scores.tolist()
-    found = NOTHING
-    if corpus.config.supersede:
-        checked = rows[: corpus.config.statements]
-        found = standing(checked, corpus.columns["start"], query, corpus.statements, corpus.config)
-    places = list(range(len(rows)))
+    if not corpus.config.supersede:
+        return Ranked(rows, values, {}, {})
+    checked = rows[: corpus.config.statements]
+    found = standing(checked, corpus.columns["start"], query, corpus.statements, corpus.config)
     if not found.asked and not found.replaced:
-        return Ranked(rows, values, places, order, {}, {})
+        return Ranked(rows, values, {}, {})
     scores = dict(zip(rows, values, strict=True))
     lifts = _lifts(found, scores, corpus.config.topic_boost)
     for row, lift in lifts.items():
         scores[row] += lift
-    places.sort(key=lambda place: -scores[rows[place]])
-    sorted_rows = [rows[place] for place in places]
-    return Ranked(sorted_rows, [scores[row] for row in sorted_rows], places, order, lifts, found.replaced)
+    rows.sort(key=lambda row: -scores[row])
+    return Ranked(rows, [scores[row] for row in rows], lifts, found.replaced)
 
 
 def _lifts(found: Standing, scores: dict[int, float], boost: float) -> dict[int, float]:
@@ -70,35 +67,36 @@ def _lifts(found: Standing, scores: dict[int, float], boost: float) -> dict[int,
     return lifts
 
 
-def _pack(corpus: Corpus, ranked: Ranked, budget: int) -> Recalled:
+def _packed(corpus: Corpus, order: Order, ranked: Ranked, budget: int) -> Recalled:
     rows, scores, items = ranked.rows, ranked.scores, corpus.items
-    costs: list[int] = corpus.columns["tokens"][rows].tolist()
-    packed = pack(_candidates(corpus, ranked, costs), budget)
-    skipped = tuple(
-        Skipped(
-            items[rows[place]].id, scores[place], costs[place], reason, None if by is None else items[by].id
-        )
-        for place, reason, by in packed.left
-    )
-    hits = tuple(
-        Hit(items[rows[place]].id, scores[place], costs[place], parts)
-        for place, parts in zip(packed.chosen, _explained(ranked, packed.chosen), strict=True)
-    )
-    return Recalled(hits, skipped, packed.used)
+    at = np.asarray(rows)
+    costs: list[int] = corpus.columns["tokens"].take(at).tolist()
+    out = _out(corpus, ranked, at)
+    packed = pack(costs, out, budget)
+    hits = [Hit(items[rows[place]].id, scores[place], costs[place]) for place in packed.chosen]
+    skipped: list[Skipped] = []
+    for place in packed.left:
+        why = out.get(place)
+        reason, by = ("too_large", None) if why is None else (why.reason, items[rows[why.by]].id)
+        skipped.append(Skipped(items[rows[place]].id, scores[place], costs[place], reason, by))
+    return Recalled(tuple(hits), tuple(skipped), packed.used, _parts(order, ranked, packed))
 
 
-def _candidates(corpus: Corpus, ranked: Ranked, costs: list[int]) -> list[Candidate]:
-    rows, columns = ranked.rows, corpus.columns
-    digests: list[int] = columns["digest"][rows].tolist()
-    times: list[float] = columns["start"][rows].tolist()
-    return list(zip(rows, costs, digests, times, map(ranked.replaced.get, rows), strict=True))
+def _out(corpus: Corpus, ranked: Ranked, at: Array) -> dict[int, Out]:
+    """The candidates that are not to be shown, by place."""
+    columns = corpus.columns
+    same = repeats(columns["digest"].take(at).tolist(), columns["start"].take(at).tolist())
+    out = {place: Out("repeated", by) for place, by in same.items()}
+    if ranked.replaced:
+        places = {row: place for place, row in enumerate(ranked.rows)}
+        for old, new in ranked.replaced.items():
+            out[places[old]] = Out("superseded", places[new])
+    return out
 
 
-def _explained(ranked: Ranked, chosen: list[int]) -> list[dict[str, float]]:
-    """The parts of the scores of those chosen, by name."""
-    names, parts = ranked.order.names, ranked.order.parts
-    values: list[list[float]] = parts[:, [ranked.places[place] for place in chosen]].T.tolist()
-    explained = [dict(zip(names, each, strict=True)) for each in values]
-    for place, each in zip(chosen, explained, strict=True):
-        each["topic"] = ranked.lifts.get(ranked.rows[place], 0.0)
-    return explained
+def _parts(order: Order, ranked: Ranked, packed: Packed) -> Parts:
+    """What the scores of the chosen are made of."""
+    rows = [ranked.rows[place] for place in packed.chosen]
+    said = explained(order, np.asarray(rows, dtype=np.intp))
+    lifts = tuple(ranked.lifts.get(row, 0.0) for row in rows)
+    return Parts((*said.names, "topic"), (*said.values, lifts))

@@ -4,20 +4,20 @@ and from the company that other words keep in this user's own statements."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from runtime.memory.finding import cues
 from runtime.memory.finding.items import Item
-from runtime.memory.finding.tokens import Tokens
+from runtime.memory.finding.tokens import Read, Tokens
 from runtime.memory.finding.topics import SINGLE_VALUED
 
 Votes = dict[str, float]
 _NEAR_VOTE = 0.25
 _TOPICS_OF_A_WORD = 3
+_NONE: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(NamedTuple):
     """One short plain statement: its terms; those it may be known by as a subject (with the speaker's
     name, when it is about the speaker); whether it is about the user; whether it tells of a change, and
     else the terms that stand beside a word of change."""
@@ -41,23 +41,24 @@ class Statements:
         self._seeds: dict[str, Votes] = _seeds(tokens)
         self._mute = frozenset(tokens.terms(cues.MUTE_WORDS))
         self._nearby = frozenset(tokens.terms(cues.NEARBY_CHANGE))
+        self._taught = self._mute.union(self._seeds)
         self._seen: dict[str, int] = {}
         self._company: dict[str, Votes] = {}
         self._rows: dict[int, Statement] = {}
         self._term_cache: dict[str, tuple[tuple[str, float], ...]] = {}
 
-    def add(self, row: int, item: Item, ordered: list[str]) -> None:
-        """Take the item in, where it is a short statement; `ordered` are the terms of its text."""
-        if not cues.is_statement(item.text):
+    def add(self, row: int, item: Item, read: Read) -> None:
+        """Take the item in, where it is a short statement; `read` is its text."""
+        if not cues.is_statement(item.text, read.marks):
             return
-        terms = frozenset(ordered)
-        about_self = cues.is_about_self(item.text)
+        terms = frozenset(read.terms)
+        about_self = cues.is_about_self(item.text, read.marks)
         self._rows[row] = Statement(
             terms,
             terms.union(self._tokens.terms(item.speaker)) if about_self else terms,
             item.by_user and about_self,
-            cues.tells_change(item.text),
-            self._beside_change(ordered),
+            cues.tells_change(item.text, read.marks),
+            self._beside_change(read.terms, terms),
         )
         self._count(terms, 1)
 
@@ -101,7 +102,9 @@ class Statements:
         known = [term for term in statement.near_change if term in self._seeds or self._seen.get(term, 0) > 1]
         return self.votes(known).get(topic, 0.0) >= _NEAR_VOTE
 
-    def _beside_change(self, ordered: list[str]) -> frozenset[str]:
+    def _beside_change(self, ordered: list[str], terms: frozenset[str]) -> frozenset[str]:
+        if self._nearby.isdisjoint(terms):
+            return _NONE
         beside: set[str] = set()
         for place, term in enumerate(ordered):
             if term in self._nearby:
@@ -111,23 +114,31 @@ class Statements:
         return frozenset(beside - self._mute)
 
     def _count(self, terms: frozenset[str], step: int) -> None:
+        self._term_cache.clear()
+        learning = terms - self._taught
+        seen = self._seen
+        for term in learning:
+            seen[term] = seen.get(term, 0) + step
         own = self._seeded(terms)
-        self._term_cache = {}
-        total = sum(own.values())
-        for term in terms:
-            if term in self._seeds or term in self._mute:
-                continue
-            self._seen[term] = self._seen.get(term, 0) + step
+        if own:
+            total = sum(own.values())
+            self._teach(learning, {topic: step * vote / total for topic, vote in own.items()})
+        if step < 0:
+            for term in learning:
+                if not seen[term]:
+                    del seen[term]
+                    self._company.pop(term, None)
+
+    def _teach(self, learning: frozenset[str], votes: Votes) -> None:
+        for term in learning:
             company = self._company.setdefault(term, {})
-            for topic, vote in own.items():
-                company[topic] = company.get(topic, 0.0) + step * vote / total
-            if not self._seen[term]:
-                del self._seen[term], self._company[term]
+            for topic, vote in votes.items():
+                company[topic] = company.get(topic, 0.0) + vote
 
     def _seeded(self, terms: frozenset[str]) -> Votes:
         votes: Votes = {}
-        for term in terms:
-            for topic, vote in self._seeds.get(term, {}).items():
+        for term in self._seeds.keys() & terms:
+            for topic, vote in self._seeds[term].items():
                 votes[topic] = votes.get(topic, 0.0) + vote
         return votes
 

@@ -34,6 +34,8 @@ def standing(
     earlier ones. A query for more than what holds now replaces nothing. Statements of other subjects than the
     query's are never looked at.
     """
+    if not query.names and not query.first_person:
+        return NOTHING
     asked_topic = best(statements.votes(set(query.terms) - query.names), config.topic_floor)
     groups: dict[tuple[frozenset[str], str], list[int]] = {}
     asked: list[int] = []

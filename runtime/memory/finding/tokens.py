@@ -9,6 +9,9 @@ from collections.abc import Callable
 from datetime import datetime
 from importlib import import_module
 from itertools import pairwise
+from typing import NamedTuple
+
+from runtime.memory.finding import cues
 
 # Scripts written without spaces between words (Han, kana, Thai, Lao, Khmer, Burmese), and Hangul, whose
 # particles stick to the word: whole runs never match, overlapping bigrams do.
@@ -19,6 +22,8 @@ _UNSPACED = (
 _PIECE = re.compile(
     rf"[{_UNSPACED}]+|\d+(?:[.,]\d+)*|(?:(?![{_UNSPACED}\d])[^\W_])+(?:['’](?![{_UNSPACED}])[^\W\d_]+)*"
 )
+_UNSPACED_START = re.compile(f"[{_UNSPACED}]")
+_UNSPACED_MARK = frozenset([cues.UNSPACED])
 _ASCII_PIECE = re.compile(r"\d+(?:[.,]\d+)*|[a-z]+(?:'[a-z]+)*")
 
 _FUNCTION_WORDS = """
@@ -44,35 +49,61 @@ _DAYS = _DAY_WORDS.split()
 CALENDAR_WORDS = frozenset(_MONTHS + _DAYS)
 
 
+class Read(NamedTuple):
+    """The index terms of a text in order, with repeats, and its marks (`cues`)."""
+
+    terms: list[str]
+    marks: frozenset[str]
+
+
 class Tokens:
     """Turns texts into terms. Remembers the terms of the words it has met; `forget` drops them."""
 
     def __init__(self) -> None:
         self._stem: Callable[[str], str] | None = None
         self._known: dict[str, tuple[str, ...]] = {}
+        self._marked: dict[str, frozenset[str]] = {}
 
     def forget(self) -> None:
         """Drop every remembered word, so that no word of an erased text stays in memory."""
-        self._known = {}
+        self._known, self._marked = {}, {}
         # The stemmer keeps the last word it worked on.
         self._stem = None
 
     def terms(self, text: str) -> list[str]:
         """Index terms of `text` in order, with repeats. Empty for a text of stop words only."""
-        found: list[str] = []
+        return self._read(pieces(text))
+
+    def read(self, text: str) -> Read:
+        """Index terms of `text` and what its words let expect of it."""
+        found = pieces(text)
+        terms = self._read(found)
+        marks = [self._marked[piece] for piece in self._marked.keys() & found]
+        if found and not text.isascii() and any(map(_is_unspaced, found)):
+            marks.append(_UNSPACED_MARK)
+        return Read(terms, frozenset().union(*marks))
+
+    def _read(self, found: list[str]) -> list[str]:
+        terms: list[str] = []
         known = self._known
-        for piece in pieces(text):
-            terms = known.get(piece)
-            if terms is None:
-                terms = self._terms(piece)
-                # Runs of unspaced script rarely come again: remembering them would only fill memory.
-                if piece[0] < "\u0e00":
-                    known[piece] = terms
-            found.extend(terms)
-        return found
+        for piece in found:
+            of_piece = known.get(piece)
+            if of_piece is None:
+                of_piece = self._met(piece)
+            terms += of_piece
+        return terms
+
+    def _met(self, piece: str) -> tuple[str, ...]:
+        terms = self._terms(piece)
+        # Runs of unspaced script rarely come again: remembering them would only fill memory.
+        if not _is_unspaced(piece):
+            self._known[piece] = terms
+            if marks := cues.marks_of(piece):
+                self._marked[piece] = marks
+        return terms
 
     def _terms(self, piece: str) -> tuple[str, ...]:
-        if piece[0] >= "\u0e00" and _is_unspaced(piece):
+        if _is_unspaced(piece):
             return _bigrams(piece)
         if piece[0].isdigit():
             return (_number(piece),)
@@ -83,7 +114,8 @@ class Tokens:
 
     def _stemmed(self, word: str) -> str:
         if self._stem is None:
-            self._stem = import_module("snowballstemmer").stemmer("english").stemWord
+            # Without a cache of its own, which would hold words.
+            self._stem = import_module("Stemmer").Stemmer("english", 0).stemWord
         return self._stem(word)
 
 
@@ -103,7 +135,7 @@ def date_words(at: datetime) -> str:
 
 
 def _is_unspaced(piece: str) -> bool:
-    return re.match(f"[{_UNSPACED}]", piece) is not None
+    return piece[0] >= "\u0e00" and _UNSPACED_START.match(piece) is not None
 
 
 def _number(piece: str) -> str:

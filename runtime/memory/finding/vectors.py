@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import sqrt
 
 import numpy as np
 
@@ -43,26 +44,35 @@ class Vectors:
     def __len__(self) -> int:
         return self._count
 
-    def set(self, row: int, vector: Sequence[float] | Array) -> None:
-        """Keep `vector` (any length but one and the same for all rows; not all zero counts) under `row`."""
-        unit = _unit(np.asarray(vector, dtype=np.float32))
+    def set(self, rows: Sequence[int], vectors: Sequence[Sequence[float] | Array] | Array) -> None:
+        """Keep a vector (any length but one and the same for all; one that is all zero counts as none) under
+        each of these rows, the last where a row stands here twice."""
+        if not len(rows):
+            return
+        last = {row: place for place, row in enumerate(rows)}
+        at = np.fromiter(last, dtype=np.intp, count=len(last))
+        units = _units(np.asarray(vectors, dtype=np.float32)[list(last.values())])
         if not len(self._sum):
-            self._sum = np.zeros(len(unit), dtype=np.float64)
-        self._grow(row + 1)
-        self.drop(row)
-        self._write(row, unit)
-        self._present[row] = bool(unit.any())
-        self._count += int(self._present[row])
-        self._sum += unit
+            self._sum = np.zeros(units.shape[1], dtype=np.float64)
+        self._grow(int(at.max()) + 1)
+        for row in at[self._present[at]].tolist():
+            self.drop(row)
+        there = units.any(axis=1)
+        self._write(at, units)
+        self._present[at] = there
+        self._count += int(there.sum())
+        self._sum += units.sum(axis=0, dtype=np.float64)
         if self._counted >= 0:
-            self._scales[row] = 1 / max(float(np.linalg.norm(unit - self._mean)), 1e-6) if unit.any() else 0
+            away = np.linalg.norm(units - self._mean, axis=1)
+            self._scales[at] = np.where(there, 1 / np.maximum(away, 1e-6), 0)
 
     def drop(self, row: int) -> None:
         """Zero a row."""
         if row < len(self._present) and self._present[row]:
             block, place = divmod(row, _BLOCK)
             self._sum -= np.concatenate([self._heads[block][place], self._tails[block][place]])
-            self._write(row, np.zeros(len(self._sum), dtype=np.float32))
+            self._heads[block][place] = 0
+            self._tails[block][place] = 0
             self._scales[row] = 0
             self._present[row] = False
             self._count -= 1
@@ -137,10 +147,12 @@ class Vectors:
         self._scales = scales.astype(np.float32)
         self._counted = self._count
 
-    def _write(self, row: int, unit: Array) -> None:
-        block, place = divmod(row, _BLOCK)
-        self._heads[block][place] = unit[:_HEAD]
-        self._tails[block][place] = unit[_HEAD:]
+    def _write(self, rows: Array, units: Array) -> None:
+        blocks, places = np.divmod(rows, _BLOCK)
+        for block in np.unique(blocks).tolist():
+            here = blocks == block
+            self._heads[block][places[here]] = units[here, :_HEAD]
+            self._tails[block][places[here]] = units[here, _HEAD:]
 
     def _grow(self, size: int) -> None:
         width = len(self._sum)
@@ -162,5 +174,11 @@ def _products(blocks: Sequence[Array], aim: Array, size: int) -> Array:
 
 
 def _unit(vector: Array) -> Array:
-    length = float(np.linalg.norm(vector))
-    return vector / length if length > 0 else vector
+    length = sqrt(float(vector @ vector))
+    return vector / np.float32(length) if length > 0 else vector
+
+
+def _units(vectors: Array) -> Array:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    units: Array = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    return units

@@ -225,7 +225,7 @@ from runtime.testing import run_flow
 from tests.flows import agent_flow, calls, says
 write = calls("memory_write", {"key": "k", "value": "v"})
 asyncio.run(run_flow(agent_flow(memory={"scope": "user"}), "go", script=[write, says("x")]))
-print([name for name in ("numpy", "snowballstemmer") if name in sys.modules])
+print([name for name in ("numpy", "Stemmer") if name in sys.modules])
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -49,8 +49,11 @@ def test_recall_of_an_empty_index_or_budget_is_empty() -> None:
 
 def test_recall_parts_add_up_to_the_score() -> None:
     index = index_of(*NOTES, item("long", "lemon " * 300, 7))
-    for hit in index.recall("Do I take lemon in my tea?", 900, LATER).hits:
-        assert sum(hit.parts.values()) == pytest.approx(hit.score, abs=1e-4)
+    recalled = index.recall("Do I take lemon in my tea?", 900, LATER)
+    explained = recalled.explained()
+    assert set(explained[0]) == {"lexical", "self", "standing", "length", "topic"}
+    for hit, parts in zip(recalled.hits, explained, strict=True):
+        assert sum(parts.values()) == pytest.approx(hit.score, abs=1e-4)
 
 
 def test_recall_reports_what_was_too_large_and_packs_the_smaller() -> None:

@@ -37,8 +37,7 @@ def test_cosines_agree_with_the_definition(seed: int, count: int) -> None:
     chance = np.random.default_rng(seed)
     rows, query = chance.normal(1, 1, (count, 8)), chance.normal(1, 1, 8)
     vectors = Vectors()
-    for row, vector in enumerate(rows, start=1):
-        vectors.set(row, vector)
+    vectors.set(range(1, count + 1), rows)
     assert vectors.cosines(vectors.aim(query), count + 1)[1:] == pytest.approx(
         centred_cosines(rows, query), abs=1e-4
     )
@@ -48,23 +47,35 @@ def test_cosines_after_replacing_and_dropping_are_those_of_what_is_left() -> Non
     chance = np.random.default_rng(7)
     rows, query = chance.normal(1, 1, (9, 8)), chance.normal(1, 1, 8)
     vectors = Vectors()
-    for row in range(1, 13):
-        vectors.set(row, chance.normal(1, 1, 8))
+    vectors.set(range(1, 13), chance.normal(1, 1, (12, 8)))
     vectors.cosines(vectors.aim(query), 13)
     for row in (10, 11, 12):
         vectors.drop(row)
-    for row, vector in enumerate(rows, start=1):
-        vectors.set(row, vector)
+    vectors.set([1, 2], chance.normal(1, 1, (2, 8)))
+    vectors.set([1, *range(1, 10)], [rows[3], *rows])
     found = vectors.cosines(vectors.aim(query), 13)
     assert len(vectors) == 9
     assert found[1:10] == pytest.approx(centred_cosines(rows, query), abs=1e-4)
     assert not found[10:].any()
 
 
+@given(st.integers(0, 2**32))
+def test_vectors_kept_at_once_or_one_by_one_are_the_same(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    rows, vectors = chance.integers(1, 12, 20).tolist(), chance.normal(1, 1, (20, 70))
+    at_once, singly, query = Vectors(), Vectors(), chance.normal(1, 1, 70)
+    at_once.set(rows, vectors)
+    for row, vector in zip(rows, vectors, strict=True):
+        singly.set([row], [vector])
+    assert len(at_once) == len(singly) == len(set(rows))
+    assert at_once.cosines(at_once.aim(query), 13) == pytest.approx(
+        singly.cosines(singly.aim(query), 13), abs=1e-5
+    )
+
+
 def filled(rows: np.ndarray, exact_rows: int, first: int = 1) -> Vectors:
     vectors = Vectors(exact_rows)
-    for row, vector in enumerate(rows, start=first):
-        vectors.set(row, vector)
+    vectors.set(range(first, first + len(rows)), rows)
     return vectors
 
 
@@ -115,8 +126,8 @@ def test_recall_by_estimates_scores_what_it_shows_by_whole_vectors(seed: int, qu
     rough, whole = answers
     assert rough.hits[0].id == whole.hits[0].id == "7"
     assert rough.used <= 60
-    for hit in rough.hits:
-        assert sum(hit.parts.values()) == pytest.approx(hit.score, abs=1e-4)
+    for hit, parts in zip(rough.hits, rough.explained(), strict=True):
+        assert sum(parts.values()) == pytest.approx(hit.score, abs=1e-4)
     assert [hit.score for hit in rough.hits] == sorted((hit.score for hit in rough.hits), reverse=True)
 
 
@@ -140,9 +151,9 @@ def test_index_takes_any_embedder() -> None:
     embedder: Embedder = Letters()
     index = MemoryIndex(embedder=embedder)
     index.add([item("1", "jjjj", 1), item("2", "gigh", 2), item("3", "abba", 3)])
-    hits = index.recall("jajj", 500, LATER).hits
-    assert hits[0].id == "1"
-    assert hits[0].parts["dense"] > 0
+    recalled = index.recall("jajj", 500, LATER)
+    assert recalled.hits[0].id == "1"
+    assert recalled.explained()[0]["dense"] > 0
 
 
 @needs_wordllama
