@@ -30,7 +30,7 @@ OUTPUT_TOKENS_WITHOUT_LIMIT = 4096
 """Output tokens assumed where neither the agent nor the model says a limit (SPEC 5)."""
 
 
-class Rule(msgspec.Struct, frozen=True, kw_only=True):
+class Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One limit that governs a call.
 
     `limit` is in tokens or nano-dollars. `pot` names what is counted together: `flow id/name`,
@@ -209,7 +209,7 @@ def admit(
 
     `rules`, `keys` and `counters` run in parallel; rules on one counter hold it once. `free`: the model is
     known to cost nothing. The first call of a model holds all that is left, since nothing says yet what
-    such a call costs.
+    such a call costs, and never less than its estimate: the limit may be raised while it is in flight.
     """
     asked = estimate(counted, past)
     costless = free or (past.settled > 0 and asked.cost is None)
@@ -233,7 +233,7 @@ def admit(
             continue
         if decide(counter.used, limit, rule.threshold_pct) == "warning":
             warnings.append(i)
-        hold = 0 if spend and costless else left if first else amount
+        hold = 0 if spend and costless else max(left, amount) if first else amount
         held = holds.get(key)
         if held is None:
             holds[key] = HoldAmount(i, hold)

@@ -78,7 +78,8 @@ class Claimed(NamedTuple):
 class CallIntent(msgspec.Struct, frozen=True, kw_only=True):
     """A call about to be made: the unit of the journal. `key` is node path, visit, item, step and index.
 
-    `counted` is what we count beforehand for this attempt. `rules` govern it; all are admitted in one act.
+    `counted` is what we count beforehand for this attempt; `input` of its tokens are sent, the others are the
+    answer's at most. `rules` govern it; all are admitted in one act.
     `free`: the model is known to cost nothing. `carries` names the call (key) of this step whose hold this
     one goes on with (thinker's second): it is not decided again. `hold_for`: how many calls the hold is for.
     """
@@ -95,6 +96,7 @@ class CallIntent(msgspec.Struct, frozen=True, kw_only=True):
     effect: Effect = "none"
     rules: tuple[Rule, ...] = ()
     counted: Estimate = Estimate(0, 0)
+    input: int = 0
     free: bool = False
     carries: str | None = None
     hold_for: int = 1
@@ -608,7 +610,8 @@ class Record(Protocol):
         ...
 
     async def counters(self, keys: Sequence[CounterKey]) -> list[Counter]:
-        """The counters as they stand; one that is not there yet reads as the fold over its ledger rows."""
+        """The counters as they stand; one that is not there yet reads as the fold over its ledger rows, with
+        what the calls in flight of its pot may use at most as held."""
         ...
 
     async def all_counters(self, partition: Partition, user_id: str | None = None) -> list[CounterLine]:

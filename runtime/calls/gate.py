@@ -149,6 +149,7 @@ class Gate:
             provider=account.provider.name,
             rules=account.rules,
             counted=Estimate(used.tokens, cost),
+            input=counted,
             free=account.free,
             carries=asked.carries,
             hold_for=asked.hold_for,

@@ -153,7 +153,12 @@ def fifth(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE access ADD COLUMN score REAL")
 
 
-STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (first, second, third, fourth, fifth)
+def sixth(connection: sqlite3.Connection) -> None:
+    """On what a call was admitted, so that one which nobody closes can be told like any other."""
+    connection.execute("ALTER TABLE call ADD COLUMN terms BLOB")
+
+
+STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (first, second, third, fourth, fifth, sixth)
 VERSION = len(STEPS)
 
 

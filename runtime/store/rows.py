@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from runtime.events import Entry, Event
 from runtime.facts import Fact, Shelf
-from runtime.ledger import Counter, CounterKey, Estimate, ModelPast
+from runtime.ledger import Counter, CounterKey, Estimate, Metric, ModelPast, Rule, used_by
 from runtime.record import (
     Access,
     CallIntent,
@@ -51,6 +51,15 @@ class RunRow(NamedTuple):
     charged_uid: str
 
 
+class Terms(NamedTuple):
+    """On what a call was admitted: `input` tokens counted in what is sent, `times` calls that its hold is
+    for, and the rules that govern it, in the order of its counters."""
+
+    input: int = 0
+    times: int = 1
+    rules: tuple[Rule, ...] = ()
+
+
 class CallRow(NamedTuple):
     """A call of the journal.
 
@@ -76,6 +85,12 @@ class CallRow(NamedTuple):
     holds: Mapping[int, int]
     reserved_at: datetime
     result: Any
+    terms: Terms = Terms()
+
+    def may_use(self, metric: Metric) -> int:
+        """What is still to come of it by its estimate, and of the calls that go on with its hold."""
+        times = self.terms.times if self.state == "open" else self.terms.times - 1
+        return used_by(metric, *self.estimate) * times
 
 
 class CounterRow(NamedTuple):
@@ -154,6 +169,10 @@ class Rows(Protocol):
         """Every attempt of a call, oldest first."""
         ...
 
+    def in_flight(self, key: CounterKey) -> list[CallRow]:
+        """The calls that are open or hold something and will count in a counter of this key."""
+        ...
+
     def add_call(
         self,
         run: RunRow,
@@ -179,8 +198,9 @@ class Rows(Protocol):
 
     # -- counters, holds, ledger
 
-    def counters(self, keys: Sequence[CounterKey]) -> list[CounterRow]:
-        """The counters of these keys, in their order; those that are missing are created from the fold."""
+    def counters(self, keys: Sequence[CounterKey], created: Callable[[CounterRow], None]) -> list[CounterRow]:
+        """The counters of these keys, in their order; those that are missing are created from the fold, and
+        `created` is told of each."""
         ...
 
     def counters_by_id(self, ids: Sequence[int]) -> list[CounterRow]: ...

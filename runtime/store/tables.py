@@ -130,7 +130,8 @@ class Event(SQLModel, table=True):
 class Call(SQLModel, table=True):
     """A call of the journal. `tokens` and `cost` are its estimate; `counters` the ids of its rules' counters,
     in their order; `pots` the JSON list of what it is charged to; `holds` the JSON object of what it holds
-    by counter, null once it is over; `result` what a done one gave."""
+    by counter, null once it is over; `result` what a done one gave; `terms` the JSON list of
+    the tokens sent, the calls held for, and the rules."""
 
     __table_args__ = (Index("call_key", "run", "key", "attempt", unique=True),)
     id: int = Field(primary_key=True)
@@ -152,6 +153,7 @@ class Call(SQLModel, table=True):
     holds: str | None = None
     reserved_at: int
     result: bytes | None = Field(default=None, sa_type=LargeBinary)
+    terms: bytes | None = Field(default=None, sa_type=LargeBinary)
 
 
 class Counter(SQLModel, table=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from runtime.facts import Fact, Shelf
-from runtime.ledger import EVERYONE, CounterKey
+from runtime.ledger import EVERYONE, Counter, CounterKey
 from runtime.record import (
     CounterLine,
     LedgerFilter,
@@ -16,6 +16,8 @@ from runtime.record import (
     SpendLine,
 )
 from runtime.store.grouping import day_of, field_of, holds_text
+from runtime.store.memory.rows_calls import in_flight
+from runtime.store.memory.rows_counters import fold
 from runtime.store.memory.rows_runs import totals
 from runtime.store.memory.state import Session, State
 from runtime.store.values import from_json, micros, to_json
@@ -48,6 +50,15 @@ def _user_of(state: State, shelf: Shelf) -> str | None:
         return shelf.owner
     session = state.by_uid.get(shelf.owner)
     return session.key.user_id if session else None
+
+
+def counter(state: State, key: CounterKey) -> Counter:
+    """A counter as it stands, or as it would begin."""
+    found = state.counter_ids.get(key)
+    if found is not None:
+        return state.counters[found - 1].counter
+    held = sum(call.may_use(key.metric) for call in in_flight(state, key))
+    return fold(state, key)._replace(held=held)
 
 
 def all_counters(state: State, partition: str, user_id: str | None) -> list[CounterLine]:

@@ -41,7 +41,6 @@ from runtime.record import (
 from runtime.store.memory import reads
 from runtime.store.memory.governing import MemoryGoverning
 from runtime.store.memory.rows import MemoryRows
-from runtime.store.memory.rows_counters import fold
 from runtime.store.memory.rows_runs import put_events
 from runtime.store.memory.state import State
 from runtime.store.memory.turns import TurnReads
@@ -196,12 +195,7 @@ class MemoryRecord(TurnReads, MemoryGoverning):
         return [message for turn in turns[first:] for message in turn]
 
     async def counters(self, keys: Sequence[CounterKey]) -> list[Counter]:
-        state = self._state
-        ids = [state.counter_ids.get(key) for key in keys]
-        return [
-            fold(state, key) if i is None else state.counters[i - 1].counter
-            for i, key in zip(ids, keys, strict=True)
-        ]
+        return [reads.counter(self._state, key) for key in keys]
 
     async def all_counters(self, partition: Partition, user_id: str | None = None) -> list[CounterLine]:
         return reads.all_counters(self._state, partition, user_id)

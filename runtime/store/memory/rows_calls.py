@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from runtime.ledger import Estimate
+from runtime.ledger import CounterKey, Estimate
 from runtime.record import CallIntent
+from runtime.store.memory.rows_counters import counts
 from runtime.store.memory.state import State
-from runtime.store.rows import CallRow, RunRow
-from runtime.store.values import from_json, to_json
+from runtime.store.rows import CallRow, RunRow, Terms
+from runtime.store.values import from_json, period_starts, to_json
 
 
 class CallRows:
@@ -35,6 +36,9 @@ class CallRows:
     def live_calls(self, run: RunRow) -> list[CallRow]:
         state = self._state
         return [state.calls[i - 1] for i in state.open_calls.get(run.id, ())]
+
+    def in_flight(self, key: CounterKey) -> list[CallRow]:
+        return in_flight(self._state, key)
 
     def add_call(
         self,
@@ -66,6 +70,7 @@ class CallRows:
             holds,
             intent.at,
             None,
+            Terms(intent.input, intent.hold_for, intent.rules),
         )
         state.add(state.calls, call)
         state.add(state.calls_by_key.setdefault((run.id, intent.key), []), call_id)
@@ -75,7 +80,9 @@ class CallRows:
     def end_call(self, call_id: int, state: str, result: Any, holds: Mapping[int, int] | None) -> None:
         store = self._state
         call = store.calls[call_id - 1]
-        ended = CallRow._make((*call[:4], state, *call[5:14], holds or {}, call.reserved_at, result))
+        ended = CallRow._make(
+            (*call[:4], state, *call[5:14], holds or {}, call.reserved_at, result, call.terms)
+        )
         store.replace(store.calls, call_id - 1, ended)
         if not holds:
             store.drop(store.open_calls[call.run], call_id)
@@ -124,3 +131,15 @@ class CallRows:
 
     def stir(self) -> None:
         self._state.pulse += 1
+
+
+def in_flight(state: State, key: CounterKey) -> list[CallRow]:
+    """The calls that are open or hold something and will count in a counter of this key."""
+    found = []
+    for run in state.runs.values():
+        for call_id in state.open_calls.get(run.id, ()):
+            call = state.calls[call_id - 1]
+            same = run.partition == key.partition and key.pot in call.pots
+            if same and counts(key, run, period_starts(call.reserved_at)):
+                found.append(call)
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -20,10 +20,12 @@ class CounterRows:
     def __init__(self, state: State) -> None:
         self._state = state
 
-    def counters(self, keys: Sequence[CounterKey]) -> list[CounterRow]:
+    def counters(self, keys: Sequence[CounterKey], created: Callable[[CounterRow], None]) -> list[CounterRow]:
         state = self._state
-        ids = [state.counter_ids.get(key) or self._create(key) for key in keys]
-        return [state.counters[i - 1] for i in ids]
+        for key in keys:
+            if key not in state.counter_ids:
+                created(state.counters[self._create(key) - 1])
+        return [state.counters[state.counter_ids[key] - 1] for key in keys]
 
     def _create(self, key: CounterKey) -> int:
         state = self._state
@@ -57,7 +59,7 @@ class CounterRows:
                 for pot in pots
                 for owner in dict.fromkeys((run.run_id, run.charged_uid, run.user_id or "", EVERYONE))
                 for counter_id in state.counters_of.get((run.partition, pot, owner), ())
-                if _counts(state.counters[counter_id - 1].key, run, starts)
+                if counts(state.counters[counter_id - 1].key, run, starts)
             ]
         return [state.counters[i - 1] for i in ids]
 
@@ -99,7 +101,7 @@ class CounterRows:
                 self._put(row, row.counter._replace(limit=change.amount))
 
 
-def _counts(key: CounterKey, run: RunRow, starts: PeriodStarts) -> bool:
+def counts(key: CounterKey, run: RunRow, starts: PeriodStarts) -> bool:
     """Whether a call of this run, reserved in these periods, counts in a counter of its pot."""
     if key.period == "run":
         return key.owner == run.run_id

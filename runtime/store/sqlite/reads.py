@@ -12,6 +12,7 @@ from runtime.facts import Fact, Partition, Shelf
 from runtime.ledger import EVERYONE, RECENT_CALLS, Counter, CounterKey, ModelPast
 from runtime.messages import Message
 from runtime.record import CounterLine, RunLine, RunTotals
+from runtime.store.sqlite.rows_calls import in_flight
 from runtime.store.sqlite.rows_counters import COUNTER, RECENT, counter_of, find_counter, fold
 from runtime.store.sqlite.rows_facts import FACT, fact_of
 from runtime.store.sqlite.rows_runs import SEQ_BITS, TOTALS, totals_of
@@ -71,8 +72,15 @@ def history(
 
 
 def counters(connection: sqlite3.Connection, keys: Sequence[CounterKey]) -> list[Counter]:
-    stored = [find_counter(connection, key) for key in keys]
-    return [row.counter if row else fold(connection, key) for row, key in zip(stored, keys, strict=True)]
+    return [_counter(connection, key) for key in keys]
+
+
+def _counter(connection: sqlite3.Connection, key: CounterKey) -> Counter:
+    row = find_counter(connection, key)
+    if row is not None:
+        return row.counter
+    held = sum(call.may_use(key.metric) for call in in_flight(connection, key))
+    return fold(connection, key)._replace(held=held)
 
 
 def all_counters(

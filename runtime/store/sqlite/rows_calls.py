@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from runtime.ledger import Estimate
+from runtime.ledger import EVERYONE, CounterKey, Estimate
 from runtime.record import CallIntent
-from runtime.store.rows import CallRow, RunRow
+from runtime.store.rows import CallRow, RunRow, Terms
 from runtime.store.sqlite.transaction import Transaction
-from runtime.store.values import from_json, instant, micros, to_json
+from runtime.store.values import from_json, instant, micros, period_starts, to_json
 
-_CALL = """SELECT id, run, key, attempt, state, kind, node_id, step, purpose, model, provider, tokens, cost,
-counters, pots, holds, reserved_at, result FROM call """
+_CALL = """SELECT c.id, c.run, c.key, c.attempt, c.state, c.kind, c.node_id, c.step, c.purpose, c.model,
+c.provider, c.tokens, c.cost, c.counters, c.pots, c.holds, c.reserved_at, c.result, c.terms FROM call c """
 _ADD = """INSERT INTO call (run, key, attempt, state, kind, effect, node_id, step, purpose, model, provider,
-tokens, cost, counters, pots, holds, reserved_at)
-VALUES (?, ?, ?, 'open', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+tokens, cost, counters, pots, holds, reserved_at, terms)
+VALUES (?, ?, ?, 'open', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_FLYING = """JOIN run r ON r.id = c.run JOIN session s ON s.id = r.session
+WHERE r.finished_at IS NULL AND c.holds IS NOT NULL AND s.partition = ? """
+_WHOSE = {
+    "run": "AND r.run_id = ?",
+    "session": "AND r.charged = (SELECT id FROM session WHERE uid = ?)",
+    "everyone": "AND ? = '*'",
+    "user": "AND coalesce(s.user_id, '') = ?",
+}
 _holds = msgspec.json.Decoder(dict[int, int]).decode
+_terms = msgspec.json.Decoder(Terms).decode
 
 
 def _call(row: tuple[Any, ...]) -> CallRow:
@@ -26,27 +36,48 @@ def _call(row: tuple[Any, ...]) -> CallRow:
     holds = {} if row[15] is None else _holds(row[15])
     result = None if row[17] is None else from_json(row[17])
     estimate = Estimate(row[11], row[12])
+    terms = Terms(row[11]) if row[18] is None else _terms(row[18])  # null: opened by an older version
     return CallRow._make(
-        (*row[:11], estimate, counters, tuple(from_json(row[14])), holds, instant(row[16]), result)
+        (*row[:11], estimate, counters, tuple(from_json(row[14])), holds, instant(row[16]), result, terms)
     )
+
+
+def in_flight(connection: sqlite3.Connection, key: CounterKey) -> list[CallRow]:
+    """The calls that are open or hold something and will count in a counter of this key."""
+    which = key.period if key.period in _WHOSE else "everyone" if key.owner == EVERYONE else "user"
+    sql = _CALL + _FLYING + _WHOSE[which] + " ORDER BY c.id"
+    calls = map(_call, connection.execute(sql, (key.partition, key.owner)).fetchall())
+    return [call for call in calls if key.pot in call.pots and _begins(key, call) == key.start]
+
+
+def _begins(key: CounterKey, call: CallRow) -> str:
+    """The start, as in a counter's key, of the period that a call counts in."""
+    return str(getattr(period_starts(call.reserved_at), key.period, ""))
 
 
 class CallRows(Transaction):
     """Calls, tickets, and the pulse that tells waiting ones to ask again."""
 
     def calls_of(self, run: RunRow, key: str) -> list[CallRow]:
-        found = self.execute(_CALL + "WHERE run = ? AND key = ? ORDER BY attempt", (run.id, key)).fetchall()
+        found = self.execute(
+            _CALL + "WHERE c.run = ? AND c.key = ? ORDER BY c.attempt", (run.id, key)
+        ).fetchall()
         return [_call(row) for row in found]
 
     def call(self, call_id: int) -> CallRow | None:
         known = self.known.calls.get(call_id)
         if known is not None:
             return known
-        row = self.one(_CALL + "WHERE id = ?", call_id)
+        row = self.one(_CALL + "WHERE c.id = ?", call_id)
         return _call(row) if row else None
 
+    def in_flight(self, key: CounterKey) -> list[CallRow]:
+        return in_flight(self.connection, key)
+
     def live_calls(self, run: RunRow) -> list[CallRow]:
-        found = self.execute(_CALL + "WHERE run = ? AND holds IS NOT NULL ORDER BY id", (run.id,)).fetchall()
+        found = self.execute(
+            _CALL + "WHERE c.run = ? AND c.holds IS NOT NULL ORDER BY c.id", (run.id,)
+        ).fetchall()
         return [_call(row) for row in found]
 
     def add_call(
@@ -59,6 +90,7 @@ class CallRows(Transaction):
         pots: tuple[str, ...],
         holds: Mapping[int, int],
     ) -> CallRow:
+        terms = Terms(intent.input, intent.hold_for, intent.rules)
         call_id = self.insert(
             _ADD,
             (
@@ -78,6 +110,7 @@ class CallRows(Transaction):
                 to_json(pots),
                 to_json(holds),
                 micros(intent.at),
+                to_json(terms),
             ),
         )
         call = CallRow(
@@ -98,6 +131,7 @@ class CallRows(Transaction):
             holds,
             intent.at,
             None,
+            terms,
         )
         self.known.calls[call_id] = call
         return call

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -89,11 +89,15 @@ def fold(connection: sqlite3.Connection, key: CounterKey) -> Counter:
 class CounterRows(Transaction):
     """Counters, holds, ledger rows."""
 
-    def counters(self, keys: Sequence[CounterKey]) -> list[CounterRow]:
+    def counters(self, keys: Sequence[CounterKey], created: Callable[[CounterRow], None]) -> list[CounterRow]:
         known = self.known
         missing = {key for key in keys if key not in known.counter_ids}
         for key in sorted(missing):
-            known.put_counter(find_counter(self.connection, key) or self._create(key))
+            stored = find_counter(self.connection, key)
+            row = stored or self._create(key)
+            known.put_counter(row)
+            if stored is None:
+                created(row)
         return [known.counters[known.counter_ids[key]] for key in keys]
 
     def _create(self, key: CounterKey) -> CounterRow:

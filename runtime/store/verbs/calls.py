@@ -21,6 +21,7 @@ from runtime.ledger import (
     admit,
     counter_key,
     estimate,
+    used_by,
 )
 from runtime.record import (
     BuildAdmission,
@@ -34,7 +35,7 @@ from runtime.record import (
 )
 from runtime.store.rows import CallRow, CounterRow, Delta, Rows, RunRow
 from runtime.store.verbs.runs import fenced, running, say
-from runtime.store.verbs.settling import call_row, correct, let_go, settle, settle_at_estimate
+from runtime.store.verbs.settling import call_row, correct, counters, let_go, settle, settle_at_estimate
 
 
 class Late(NamedTuple):
@@ -84,7 +85,7 @@ def open_call(
 def _ask(rows: Rows, run: RunRow, intent: CallIntent) -> _Question:
     subject = Subject(run.partition, run.user_id, run.charged_uid, run.run_id)
     keys = [counter_key(rule, subject, intent.at) for rule in intent.rules]
-    found = rows.counters(keys) if keys else []
+    found = counters(rows, keys) if keys else []
     past = ModelPast()
     if intent.kind == "model" and intent.model is not None:
         past = rows.model_past(run.partition, intent.model)
@@ -154,9 +155,12 @@ def _open(
         rows.put_holds(carried.id, None)
     else:
         holds = {ids[rule]: amount for rule, amount in admitted.holds}
+        for counter in rows.charged(run, pots, intent.at):  # other rules' on these pots: it counts there too
+            if counter.id not in holds:
+                holds[counter.id] = used_by(counter.key.metric, *admitted.estimate)
     call = rows.add_call(run, intent, attempt, one, ids, pots, holds)
     if carried is None:
-        rows.adjust({counter: Delta(0, amount, 0) for counter, amount in holds.items()})
+        rows.adjust({place: Delta(0, amount, 0) for place, amount in holds.items()})
         if intent.kind == "model":
             amount, cost = one
             rows.add_ledger(

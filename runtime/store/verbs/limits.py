@@ -9,11 +9,12 @@ from runtime.ledger import EVERYONE, CounterKey
 from runtime.record import LedgerRow, LimitChange
 from runtime.store.rows import Rows
 from runtime.store.verbs.runs import append_admin
+from runtime.store.verbs.settling import counters
 
 
 def change_limit(rows: Rows, change: LimitChange, events: Sequence[Event], uid: str) -> tuple[Entry, ...]:
     key = change.key
-    (counter,) = rows.counters([key])
+    (counter,) = counters(rows, [key])
     user_id, session_uid, run_id = _whose(rows, key)
     amount = counter.counter.used if change.action == "reset" else change.amount
     row = LedgerRow(

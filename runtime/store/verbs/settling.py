@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from runtime.events import BudgetSettled, Event, Gauge
-from runtime.ledger import CounterKey, Estimate, period_end
+from runtime.events import BudgetSettled, Event
+from runtime.ledger import CounterKey, gauge
 from runtime.record import CallClose, LedgerRow
 from runtime.store.rows import CallRow, CounterRow, Delta, Rows, RunRow
 from runtime.usage import Usage
@@ -19,6 +19,23 @@ class Charge(NamedTuple):
     tokens: int
     cost: int
     unknown: int
+
+
+def counters(rows: Rows, keys: Sequence[CounterKey]) -> list[CounterRow]:
+    """The counters of these keys. A new one holds what the calls of its pot that are in flight may use: they
+    were admitted before there was anybody to ask, and will count in it."""
+    return rows.counters(keys, lambda row: _take_over(rows, row))
+
+
+def _take_over(rows: Rows, row: CounterRow) -> None:
+    held = 0
+    for call in rows.in_flight(row.key):
+        amount = call.may_use(row.key.metric)
+        if amount:
+            rows.put_holds(call.id, {**call.holds, row.id: amount})
+            held += amount
+    if held:
+        rows.adjust({row.id: Delta(held=held)})
 
 
 def call_row(run: RunRow, call: CallRow, kind: str, status: str, at: datetime, **more: Any) -> LedgerRow:
@@ -105,15 +122,15 @@ def settle_at_estimate(rows: Rows, run: RunRow, call: CallRow, at: datetime) -> 
     if call.kind != "model":
         let_go(rows, call)
         return []
-    tokens, cost = call.estimate
-    what = Charge(tokens, cost or 0, int(cost is None))
+    usage, cost = _most(call), call.estimate.cost
+    what = Charge(usage.tokens, cost or 0, int(cost is None))
     row = call_row(
         run,
         call,
         "settle",
         "orphaned",
         at,
-        usage=Usage(input=tokens),
+        usage=usage,
         cost=cost,
         cost_source="estimate",
         estimated=True,
@@ -123,17 +140,24 @@ def settle_at_estimate(rows: Rows, run: RunRow, call: CallRow, at: datetime) -> 
     return [settled_event(rows, run, call, at, what, cost, "orphaned", estimated=True)]
 
 
+def _most(call: CallRow) -> Usage:
+    """The tokens of a call's estimate: what was sent by our count, and the rest as its answer."""
+    tokens = call.estimate.tokens
+    sent = min(call.terms.input, tokens)
+    return Usage(input=sent, output=tokens - sent)
+
+
 def correct(rows: Rows, run: RunRow, call: CallRow, close: CallClose) -> list[Event]:
     """Record the real figure of a call that was charged at its estimate: a row of the difference.
 
     Totals never fall: where less was used than was charged the row adds nothing and says so.
     """
-    charged = call.estimate if call.state == "orphaned" and call.kind == "model" else Estimate(0, 0)
-    charged_cost = charged.cost or 0
+    orphan = call.state == "orphaned" and call.kind == "model"
+    charged, charged_cost = (_most(call), call.estimate.cost or 0) if orphan else (Usage(), 0)
     less = close.usage.tokens < charged.tokens or (close.cost or 0) < charged_cost
     tokens = max(0, close.usage.tokens - charged.tokens)
     cost = max(0, (close.cost or 0) - charged_cost)
-    output = min(close.usage.output, tokens)
+    output = min(max(0, close.usage.output - charged.output), tokens)
     row = call_row(
         run,
         call,
@@ -166,7 +190,8 @@ def settled_event(
     *,
     estimated: bool,
 ) -> BudgetSettled:
-    gauges = tuple(_gauge(row, at) for row in rows.counters_by_id(tuple(dict.fromkeys(call.counters))))
+    stand = rows.counters_by_id(call.counters) if call.terms.rules else ()
+    gauges = tuple(gauge(rule, row.counter, at) for rule, row in zip(call.terms.rules, stand, strict=True))
     return BudgetSettled(
         at=at,
         run_id=run.run_id,
@@ -178,20 +203,4 @@ def settled_event(
         status=status,
         estimated=estimated,
         gauges=gauges,
-    )
-
-
-def _gauge(row: CounterRow, at: datetime) -> Gauge:
-    """How a counter stands, where its rule is not at hand: only a raised limit is known."""
-    key: CounterKey = row.key
-    return Gauge(
-        budget=key.pot.removeprefix("shared:").rpartition("/")[2],
-        pot=key.pot,
-        metric=key.metric,
-        period=key.period,
-        used=row.counter.used,
-        held=row.counter.held,
-        limit=row.counter.limit,
-        unknown=row.counter.unknown if key.metric == "spend" else 0,
-        resets_at=period_end(key.period, at),
     )

@@ -136,6 +136,7 @@ class Scene:
         model: str | None = "m",
         ticket: int | None = None,
         before: Sequence[Event] = (),
+        sent: int | None = None,
         **more: Any,
     ) -> CallOpened | CallHeld | CallDone:
         intent = CallIntent(
@@ -143,6 +144,7 @@ class Scene:
             key=key,
             rules=rules,
             counted=Estimate(tokens, cost),
+            input=tokens if sent is None else sent,
             model=model,
             provider="p",
             node_id="agent",

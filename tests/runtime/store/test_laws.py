@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from runtime.clock import VirtualClock
 from runtime.errors import FarthingError
-from runtime.ledger import Blocked, CounterKey, Rule, period_start
+from runtime.ledger import Blocked, CounterKey, Rule, Subject, counter_key, period_start
 from runtime.record import CallHeld, CallOpened, LedgerFilter, LedgerRow, LimitChange, SessionFilter
 from tests.runtime.store.support import START, Scene, open_scene, rule
 
@@ -79,11 +79,12 @@ class History:
         answer = await self.scene.open(
             key, *rules, run_id=run_id, tokens=tokens, cost=money, model=f"m{model % 2}", free=model == 7
         )
-        return self._note(answer, run_id, key, rules)
+        return await self._note(answer, run_id, key, rules)
 
-    def _note(self, answer: Any, run_id: str, key: str, rules: tuple[Rule, ...]) -> Any:
+    async def _note(self, answer: Any, run_id: str, key: str, rules: tuple[Rule, ...]) -> Any:
         if isinstance(answer, CallOpened):
             self.calls.append((answer, run_id, key))
+            await self._check_room(answer, rules)
         elif isinstance(answer, CallHeld) and answer.ticket is not None:
             self.tickets.append((answer.ticket, run_id, key, rules))
         return answer
@@ -105,7 +106,23 @@ class History:
             return None
         ticket, run_id, key, rules = self.tickets.pop(which % len(self.tickets))
         answer = await self.scene.open(key, *rules, run_id=run_id, ticket=ticket)
-        return self._note(answer, run_id, key, rules)
+        return await self._note(answer, run_id, key, rules)
+
+    async def _check_room(self, opened: CallOpened, rules: tuple[Rule, ...]) -> None:
+        """When it was admitted, each of its rules had room beside what was used and what the calls in flight
+        of its pot may use, whichever rules those were admitted under."""
+        rows = await self.scene.record.ledger(LedgerFilter())
+        ended = {row.call_id for row in rows if row.kind in ("settle", "release")}
+        flying = [row for row in rows if row.kind == "hold" and row.call_id not in ended]
+        (mine,) = [row for row in flying if row.call_id == opened.call_id]
+        subject = Subject("real", mine.user_id, mine.session_uid or "", mine.run_id or "")
+        for each, counter in zip(rules, opened.counters, strict=True):
+            key = counter_key(each, subject, mine.at)
+            others = [row for row in flying if row is not mine and key.pot in row.pots and _belongs(row, key)]
+            held = sum(row.amount or 0 if each.metric == "tokens" else row.cost or 0 for row in others)
+            limit = each.limit if counter.limit is None else counter.limit
+            own = (mine.amount or 0 if each.metric == "tokens" else mine.cost or 0) if each.strict else 1
+            assert folded(rows, key) + held + own <= limit, (each.name, held)
 
     async def _leave(self, which: int) -> Any:
         if self.tickets:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from runtime.events import BudgetChanged
-from runtime.ledger import PERIODS, Counter, CounterKey, Period, Refused
+from runtime.ledger import PERIODS, Blocked, Counter, CounterKey, Period, Refused
 from runtime.record import LedgerFilter, LimitChange, SessionFilter
 from tests.runtime.store.support import CENT, Scene, dollars, rule
 
@@ -150,12 +150,24 @@ async def test_a_raise_is_for_its_period_or_for_good(scene: Scene) -> None:
     assert [counter.limit for counter in call.counters] == [None, 500]
 
 
+async def test_a_raise_in_the_midst_of_a_first_call_leaves_room_for_its_estimate(scene: Scene) -> None:
+    """A model's first call holds all that is left, which may be less than it will use."""
+    await scene.claim()
+    capped = rule("x", 10, period="lifetime")
+    first = await scene.opened("k0", capped, tokens=40)
+    await change(scene, await key_of(scene, "flow/x"), "raise", 35)
+    held = await scene.held("k1", capped)
+    assert isinstance(held.admission, Blocked)
+    await scene.close(first, 40)
+    assert isinstance((await scene.held("k1", capped, ticket=held.ticket)).admission, Refused)
+
+
 async def test_a_raise_before_the_first_call_holds(scene: Scene) -> None:
     await scene.claim()
     await change(
         scene, CounterKey("real", "flow/x", "tokens", "lifetime", "ann", ""), "raise", 7, for_good=True
     )
-    call = await scene.opened("k0", rule("x", 0, period="lifetime"))
+    call = await scene.opened("k0", rule("x", 0, period="lifetime"), tokens=4)
     assert call.counters[0] == Counter(0, 7, 0, 7)
 
 
