@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from starlette.responses import Response
 
 from runtime.cli.events_chosen import Stored, stored_of
 from runtime.errors import BadInput, NotFound
+from runtime.facts import Partition
 from runtime.record import SessionFilter, SessionLine
 from runtime.usage import parse_money
 from studio.api.route import Call, Endpoint, time_of
@@ -77,8 +78,9 @@ class SessionDetailOut(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionsQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Filters; all that are given must match. `text` is looked for in names and ids, `min_cost` is in
-    dollars, `before` is the `next` of the page before. `internal`: also Farthing's own sessions."""
+    """Filters; all that are given must match. `flow` is a flow's id, or its name where no id is like it.
+    `text` is looked for in names and ids, `min_cost` is in dollars, `before` is the `next` of the page
+    before. `internal`: also Farthing's own sessions."""
 
     flow: str | None = None
     user: str | None = None
@@ -147,6 +149,7 @@ async def sessions(call: Call) -> SessionsOut:
     partition = partition_of(query.rehearsal)
     cursor = _cursor(query.before)
     least = None if query.min_cost is None else parse_money(query.min_cost, field="min_cost")
+    flow = await _flow(call, query.flow, partition)
     found: list[SessionLine] = []
     looked, more = 0, True
     while more and len(found) < limit and looked < MOST_LOOKED_AT:
@@ -158,9 +161,9 @@ async def sessions(call: Call) -> SessionsOut:
         which = SessionFilter(
             partition=partition,
             user_id=call.who.scope(query.user),
-            flow_id=query.flow,
+            flow_id=flow.id,
             state=query.state,
-            text=query.text,
+            text=flow.name if query.text is None else query.text,
             before=before,
             limit=asked,
         )
@@ -178,13 +181,27 @@ async def sessions(call: Call) -> SessionsOut:
             looked += 1
             same = cursor is not None and cursor.at == line.last_at
             cursor = _Cursor(line.last_at, (*(cursor.uids if same and cursor else ()), line.uid))
-            if _shown(line, query, least):
+            if _shown(line, query, least) and flow.name in (None, line.flow_name.casefold()):
                 found.append(line)
     following = cursor.text() if more and cursor is not None else None
     hidden = 0
     if partition == "real":
         hidden = await call.studio.record.hidden_rehearsals(call.who.scope(query.user))
     return SessionsOut([session_out(line) for line in found], following, hidden)
+
+
+class _Flow(NamedTuple):
+    """The flow that was asked for: by its id, or by its name in small letters."""
+
+    id: str | None = None
+    name: str | None = None
+
+
+async def _flow(call: Call, given: str | None, partition: Partition) -> _Flow:
+    if given is None:
+        return _Flow()
+    known = await call.studio.record.sessions(SessionFilter(partition, flow_id=given, limit=1))
+    return _Flow(id=given) if known else _Flow(name=given.casefold())
 
 
 def _shown(line: SessionLine, query: SessionsQuery, least: int | None) -> bool:

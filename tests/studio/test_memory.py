@@ -198,6 +198,10 @@ def test_shelves_and_counters_say_what_people_call_them(live: Live) -> None:
         if each["key"]["owner"] == uid
     ]
     assert (counter["session"], counter["flow"]) == ("Monday morning", "The shop")
+    found = [
+        ask(live, token, "GET", f"/sessions?rehearsal=1&flow={flow}") for flow in ("the%20SHOP", "id-shop")
+    ]
+    assert [[line["uid"] for line in page["sessions"]] for page in found] == [[uid], [uid]]
     rows = ask(live, token, "GET", f"/ledger?rehearsal=1&session={uid}")
     assert rows["rows"] and rows["flows"] == {"id-shop": "The shop"}
 

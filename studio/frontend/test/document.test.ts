@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { freshId, readFlow, writeFlow } from '../src/state/document'
 import { copyText, pasted, readPart } from '../src/state/clipboard'
-import { fits, fitting, lookup, portsOf } from '../src/state/ports'
+import { fits, fitting, lookup, misfit, portsOf } from '../src/state/ports'
 import { CATALOG, FLOW, TYPES } from './sample'
 
 describe('a document', () => {
@@ -81,6 +81,15 @@ describe('ports', () => {
     expect(fits(ends('question', 'out', 'helper', 'shelf'), ports)).toBeNull()
     expect(fits(ends('helper', 'out', 'helper', 'in'), ports)).toBeNull()
     expect(fits(ends('helper', 'nowhere', 'answer', 'in'), ports)).toBeNull()
+  })
+
+  test('who joins what does not fit is told why', () => {
+    const end = (node: string, side: 'inputs' | 'outputs', name: string) => ({ node, side, name })
+    expect(misfit(end('notes', 'outputs', 'shelf'), end('helper', 'inputs', 'purse'), ports)).toBe('purse of helper takes budget, and this sends memory.')
+    expect(misfit(end('helper', 'inputs', 'purse'), end('notes', 'outputs', 'shelf'), ports)).toBe('shelf of notes sends memory, and this takes budget.')
+    expect(misfit(end('helper', 'outputs', 'out'), end('helper', 'inputs', 'in'), ports)).toContain('itself')
+    expect(misfit(end('helper', 'outputs', 'out'), end('question', 'outputs', 'out'), ports)).toContain('send')
+    expect(misfit(end('question', 'outputs', 'out'), end('answer', 'inputs', 'in'), ports)).toBeNull()
   })
 
   test('of a card come from the server where it says so', () => {

@@ -28,6 +28,13 @@ describe('a new node', () => {
     expect(beside([card(300, 40, true)], PILL)).toEqual({ x: 300, y: 250 })
   })
 
+  test('does not stand among what is attached: a card goes to the right of the last card', () => {
+    const pill = { ...card(300, 250, true), id: 'notes', type: 'pill' } as CanvasNode
+    expect(beside([card(0, 0), card(300, 40), pill], CARD)).toEqual({ x: 560, y: 40 })
+    expect(beside([pill], CARD)).toEqual({ x: 560, y: 250 })
+    expect(beside([card(300, 40), pill], PILL)).toEqual({ x: 560, y: 250 })
+  })
+
   test('has no neighbour where none or several are selected', () => {
     expect(beside([card(0, 0)], CARD)).toBeNull()
     expect(beside([card(0, 0, true), card(300, 0, true)], CARD)).toBeNull()

@@ -63,11 +63,34 @@ def test_change_outside_is_noticed(tab: Tab, live: Live) -> None:
     tab.flow(path)
     expect(tab.inspector.get_by_label("Description")).to_have_value("")
     (live.flows / path).write_text(json.dumps({**talk("outside"), "description": "from an editor"}))
-    tab.page.get_by_role("status").filter(has_text="changed outside").get_by_role(
+    tab.page.get_by_role("status").filter(has_text="changed elsewhere").get_by_role(
         "button", name="Load it again"
     ).click()
     expect(tab.inspector.get_by_label("Description")).to_have_value("from an editor")
-    expect(tab.page.get_by_text("changed outside")).to_have_count(0)
+    expect(tab.page.get_by_text("changed elsewhere")).to_have_count(0)
+
+
+def test_change_outside_takes_no_unsaved_work_away(tab: Tab, live: Live) -> None:
+    path = put(live, talk("both"))
+    tab.flow(path)
+    (live.flows / path).write_text(json.dumps({**talk("both"), "description": "theirs"}))
+    banner = tab.page.get_by_role("status").filter(has_text="changed elsewhere")
+    expect(banner).to_be_visible()
+    describe(tab, "mine")
+    banner.get_by_role("button", name="Load it again").click()  # sooner than a draft is kept by itself
+    expect(tab.inspector.get_by_label("Description")).to_have_value("theirs")
+    tab.page.get_by_role("button", name="Restore them").click()
+    expect(tab.inspector.get_by_label("Description")).to_have_value("mine")
+
+
+def test_new_flow_that_is_left_is_kept_at_once(tab: Tab, live: Live) -> None:
+    tab.page.on("dialog", lambda dialog: dialog.accept())
+    tab.go("/new")
+    tab.page.get_by_test_id("palette-agent").click()
+    tab.page.get_by_role("link", name="Sessions", exact=True).click()
+    expect(tab.page.get_by_role("heading", name="Sessions")).to_be_visible()
+    tab.go("/new").page.get_by_role("button", name="Restore them").click()
+    expect(tab.node("agent")).to_be_visible()
 
 
 def test_unsaved_work_warns_before_leaving_and_is_kept(tab: Tab, live: Live) -> None:

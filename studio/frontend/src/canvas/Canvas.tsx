@@ -8,7 +8,7 @@ import { Icon } from '../app/icons'
 import { useCatalog } from '../state/catalog'
 import type { CanvasNode, Wire } from '../state/document'
 import { useFlow } from '../state/flow'
-import { fits, lookup } from '../state/ports'
+import { fits, lookup, misfit } from '../state/ports'
 import { useUi } from '../state/ui'
 import { useValidation } from '../state/validation'
 import { CardNodeView, FrameNodeView, NoteNodeView } from './FlowNode'
@@ -50,6 +50,9 @@ const onConnectStart: OnConnectStart = (_event, { nodeId, handleId, handleType }
 const onConnectEnd = (event: MouseEvent | TouchEvent, state: FinalConnectionState) => {
   const { wiring, set } = useUi.getState()
   const point = 'changedTouches' in event ? event.changedTouches[0]! : event
+  const end = state.toHandle
+  const why = wiring && end?.id && !state.isValid ? misfit({ node: wiring.node, side: wiring.side, name: wiring.port }, { node: end.nodeId, side: end.type === 'source' ? 'outputs' : 'inputs', name: end.id }, ports()) : null
+  if (why && !(end?.nodeId === wiring?.node && end?.id === wiring?.port)) useUi.getState().say(why)
   if (wiring && !state.isValid && !state.toNode) set({ quickAdd: { screen: { x: point.clientX, y: point.clientY }, from: wiring }, wiring: null })
   else set({ wiring: null })
 }

@@ -5,7 +5,8 @@ import type { CanvasNode } from '../state/document'
 
 export interface Spot { x: number; y: number }
 
-export const FIT = { padding: 0.12, maxZoom: 1 }
+/** The whole flow, beside the buttons at the lower left. */
+export const FIT = { padding: { left: '64px', right: '36px', top: '36px', bottom: '36px' }, maxZoom: 1 } as const
 const CARD = { width: 220, height: 160 }
 const PILL = { width: 180, height: 50 }
 const APART = 60
@@ -25,13 +26,19 @@ export function freeSpot(nodes: readonly CanvasNode[], type: NodeType, wanted: S
   return spot
 }
 
-/** Beside the one selected node: a card to its right, what is attached below it. Null where none or several are. */
+/** Beside the one selected node: a card to its right, what is attached below it. A card does not stand among what is
+ * attached: after that it goes to the right of the last card. Null where no node or several are selected. */
 export function beside(nodes: readonly CanvasNode[], type: NodeType): Spot | null {
   const chosen = nodes.filter((node) => node.selected)
   if (chosen.length !== 1 || (chosen[0]!.type !== 'card' && chosen[0]!.type !== 'pill')) return null
   const node = chosen[0]!
   const { x, y } = node.position
   const { width, height } = sizeOf(node)
+  if (!type.attachment && node.type === 'pill') {
+    const right = (card: CanvasNode) => card.position.x + sizeOf(card).width
+    const last = nodes.filter((each) => each.type === 'card').reduce<CanvasNode | null>((best, each) => (best && right(best) >= right(each) ? best : each), null)
+    if (last) return { x: right(last) + APART, y: last.position.y }
+  }
   return type.attachment && node.type === 'card' ? { x, y: y + height + APART } : { x: x + width + APART, y }
 }
 

@@ -98,7 +98,7 @@ function Workspace({ path, example }: { path: string | undefined; example: strin
       </div>
       {dialog === 'save-as' && <SaveAsDialog onClose={() => setDialog(null)} onSave={(to) => onSave(to)} />}
       {dialog === 'delete' && <DeleteDialog onClose={() => setDialog(null)} onDeleted={() => { useFlow.setState({ savedRev: useFlow.getState().rev }); go('/') }} />}
-      {conflict && <ConflictDialog onClose={() => setConflict(null)} onReload={() => { setConflict(null); dropDraft(here()); load() }}
+      {conflict && <ConflictDialog onClose={() => setConflict(null)} onReload={() => { setConflict(null); load() }}
         onOverwrite={() => onSave(conflict.path, conflict.hash)} onCopy={() => { setConflict(null); setDialog('save-as') }} exists={conflict.path !== undefined} />}
       <QuestionDialog />
     </main>
@@ -160,7 +160,7 @@ function Banners({ draft, onDraft, notes, onNotes, outside, onReload }: BannersP
           <button type="button" onClick={() => onDraft(true)}>Restore them</button><button type="button" className="plain-button" onClick={() => onDraft(false)}>Discard them</button></div>
       )}
       {outside && (
-        <div className="banner warn" role="status"><Icon name="warning" /><span>The file was changed outside the studio.</span><button type="button" onClick={onReload}>Load it again</button></div>
+        <div className="banner warn" role="status"><Icon name="warning" /><span>The file was changed elsewhere, by a program or in another tab.</span><button type="button" onClick={onReload}>Load it again</button></div>
       )}
       {notes.length > 0 && (
         <div className="banner" role="status"><Icon name="help" /><span>{notes.join(' · ')}</span><button type="button" className="plain-button" onClick={onNotes}>Close</button></div>

@@ -55,8 +55,8 @@ interface ConflictProps {
 
 export function ConflictDialog({ onClose, onReload, onOverwrite, onCopy, exists }: ConflictProps) {
   return (
-    <Dialog title={exists ? 'There is a file of that name' : 'The file was changed outside'} onClose={onClose}>
-      <p>{exists ? 'Saving would replace it.' : 'Somebody else, or another tab, saved it since you opened it. Nothing has been overwritten.'}</p>
+    <Dialog title={exists ? 'There is a file of that name' : 'The file was changed elsewhere'} onClose={onClose}>
+      <p>{exists ? 'Saving would replace it.' : 'Somebody else, or another tab, saved it since you opened it. Nothing has been overwritten. If you load theirs, yours is kept as a draft in this browser.'}</p>
       <footer>
         <button type="button" onClick={onClose}>Go back</button>
         {!exists && <button type="button" onClick={onReload}>Load theirs</button>}

@@ -55,21 +55,31 @@ export function restoreDraft(draft: Draft): void {
 
 let timer: ReturnType<typeof setTimeout> | undefined
 
-/** Keeps a draft some moments after each change. Returns what ends it. */
+type Open = ReturnType<typeof useFlow.getState>
+
+const keep = (s: Open) => keepDraft(place(s.path, s.origin), { flow: currentDoc(s), hash: s.hash, at: new Date().toISOString() })
+
+/** Keeps a draft some moments after each change, and at once of what is left or replaced by another. Returns what ends it. */
 export function keepDrafts(): () => void {
   return useFlow.subscribe((s, before) => {
+    // Another flow, or the file's own state anew: what stood here must outlive it.
+    if (before.loaded && (!s.loaded || s.opened !== before.opened)) {
+      clearTimeout(timer)
+      if (dirty(before)) keep(before)
+      return
+    }
     // A gesture changes once in the record and moves on until it ends.
     if (s.rev === before.rev && s.savedRev === before.savedRev && !(before.gesture && !s.gesture)) return
     clearTimeout(timer)
     const at = place(s.path, s.origin)
     if (!dirty(s)) {
-      // Saved, or undone; opening a flow must not lose the draft that it is about to offer.
+      // Saved, or undone.
       if (dirty(before) && place(before.path, before.origin) === at) dropDraft(at)
       return
     }
     timer = setTimeout(() => {
       // While something is dragged nothing else is done; its end comes by here again.
-      if (dirty(useFlow.getState()) && !useFlow.getState().gesture) keepDraft(at, { flow: currentDoc(), hash: useFlow.getState().hash, at: new Date().toISOString() })
+      if (dirty(useFlow.getState()) && !useFlow.getState().gesture) keep(useFlow.getState())
     }, 600)
   })
 }

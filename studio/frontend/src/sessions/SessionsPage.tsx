@@ -64,7 +64,7 @@ export function SessionsPage() {
       <header className="page-head"><h1>Sessions</h1></header>
       <div className="filters" role="search">
         <div className="search-box"><Icon name="search" /><input type="search" value={filter.text} placeholder="Session, flow or id" aria-label="Find in sessions" onChange={(e) => change({ text: e.target.value })} /></div>
-        <label><span>Flow</span><input value={filter.flow} onChange={(e) => change({ flow: e.target.value })} placeholder="any" /></label>
+        <label><span>Flow</span><input value={filter.flow} onChange={(e) => change({ flow: e.target.value })} placeholder="name or id" /></label>
         <label><span>User</span><input value={filter.user} onChange={(e) => change({ user: e.target.value })} placeholder="any" /></label>
         <label><span>State</span><select value={filter.state} onChange={(e) => change({ state: e.target.value })}><option value="">any</option>{STATES.map((s) => <option key={s}>{s}</option>)}</select></label>
         <label><span>Cost from, $</span><input className="num" inputMode="decimal" value={filter.min_cost} onChange={(e) => change({ min_cost: e.target.value })} placeholder="0" /></label>

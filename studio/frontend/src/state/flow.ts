@@ -38,6 +38,8 @@ interface FlowState extends Snapshot, Source {
   /** What happened last, for those who hear the page instead of seeing it. */
   said: string
   loaded: boolean
+  /** Counts flows that were opened here. */
+  opened: number
   wantsLayout: boolean
   /** Counts layouts, so that the canvas shows what each one placed. */
   laidOut: number
@@ -79,7 +81,7 @@ export const UNTITLED = 'Untitled flow'
 const NEW: Meta = { name: UNTITLED, description: '' }
 const START = {
   nodes: [], edges: [], meta: NEW, rev: 0, path: null, hash: null, origin: '', history: empty<Snapshot>(), savedRev: 0, lastRev: 0,
-  gesture: null, said: '', loaded: false, wantsLayout: false, laidOut: 0,
+  gesture: null, said: '', loaded: false, opened: 0, wantsLayout: false, laidOut: 0,
 }
 
 /** Edges that a new one replaces: those at an input that takes only one. */
@@ -113,9 +115,9 @@ export const useFlow = create<FlowState>()((set, get) => ({
   open(doc, source, saved) {
     const { nodes, edges, meta, placed } = readFlow(doc, useCatalog.getState().types)
     const rev = get().lastRev + 1
-    set({ ...START, nodes, edges, meta, rev, lastRev: rev, savedRev: saved ? rev : -1, ...source, loaded: true, wantsLayout: !placed })
+    set({ ...START, nodes, edges, meta, rev, lastRev: rev, savedRev: saved ? rev : -1, ...source, loaded: true, opened: get().opened + 1, wantsLayout: !placed })
   },
-  close: () => set((s) => ({ ...START, lastRev: s.lastRev })),
+  close: () => set((s) => ({ ...START, lastRev: s.lastRev, opened: s.opened })),
   saved(doc, path, hash) {
     const { nodes: _n, edges: _e, name, description, ...rest } = doc
     // The server gives the id at the first save; what is on the canvas stays as it is.

@@ -45,6 +45,16 @@ export function fits(ends: Ends, ports: Lookup): PortKind | null {
   return out && into && out.kind === into.kind ? out.kind : null
 }
 
+/** Why two ends do not fit, for who joined them; null where they do. */
+export function misfit(from: { node: string; side: Side; name: string }, to: { node: string; side: Side; name: string }, ports: Lookup): string | null {
+  const kind = ports.port(from.node, from.side, from.name)?.kind
+  const other = ports.port(to.node, to.side, to.name)?.kind
+  if (from.node === to.node) return 'A node is not joined to itself.'
+  if (from.side === to.side) return from.side === 'outputs' ? 'Both of these send. An edge goes into a port that takes.' : 'Both of these take. An edge comes from a port that sends.'
+  if (!kind || !other || kind === other) return null
+  return from.side === 'outputs' ? `${to.name} of ${to.node} takes ${other}, and this sends ${kind}.` : `${to.name} of ${to.node} sends ${other}, and this takes ${kind}.`
+}
+
 /** Types with a port that an open end could go to, with that port. */
 export function fitting(types: readonly NodeType[], kind: PortKind, side: Side): { type: NodeType; port: Port }[] {
   return types.flatMap((type) => {

@@ -42,7 +42,7 @@ export interface QuickAddAt {
 
 const KEY = 'farthing.studio'
 const DEFAULTS: Saved = {
-  theme: 'auto', palette: typeof innerWidth !== 'number' || innerWidth >= 1180, inspector: true, drawer: true, drawerHeight: typeof innerHeight === 'number' && innerHeight < 800 ? 220 : 280, inspectorWidth: 320, paidConfirmed: [], user: '', rehearsals: false,
+  theme: 'auto', palette: typeof innerWidth !== 'number' || innerWidth >= 1180, inspector: typeof innerWidth !== 'number' || innerWidth >= 900, drawer: true, drawerHeight: typeof innerHeight === 'number' && innerHeight < 800 ? 220 : 280, inspectorWidth: 320, paidConfirmed: [], user: '', rehearsals: false,
 }
 
 function load(): Saved {
