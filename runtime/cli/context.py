@@ -11,7 +11,7 @@ import msgspec
 
 from runtime.cli import options
 from runtime.cli.context_bill import Bill, Part, Sent, bill, calls_of, row_of
-from runtime.cli.find import find_session
+from runtime.cli.find import find_session, tell_kind
 from runtime.cli.opening import with_record
 from runtime.cli.plain import one_line, visible
 from runtime.cli.streams import coloured, paint, result_json, say, width_of, write
@@ -86,6 +86,8 @@ def command(
         line = await find_session(record, session, partition=partition, user_id=user_id, flow=flow)
         bodies = await record.events_json(line.uid, run_id=run_id)
         chosen = _chosen(calls_of((_seq.decode(body).seq, decode(body)) for body in bodies), asked)
+        if not rehearsal:
+            await tell_kind(record, line, latest=session is None, user_id=user_id, flow=flow)
         runs = {sent.called.run_id for sent in chosen}
         rows = [
             row
@@ -119,7 +121,10 @@ def _chosen(calls: list[Sent], asked: Asked) -> list[Sent]:
     found = [sent for sent in fitting if asked.step in (None, sent.called.step)]
     if not found:
         steps = sorted({sent.called.step for sent in fitting if sent.called.step is not None})
-        there = f"There are steps {', '.join(map(str, steps))}." if steps else "`farthing events` shows it."
+        there = "`farthing events` shows what happened."
+        if steps:
+            listed = ", ".join(map(str, steps))
+            there = f"There is only step {listed}." if len(steps) == 1 else f"There are steps {listed}."
         raise NotFound("No model was called there.", remedy=there)
     return found if asked.step is not None else found[-1:]
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from runtime.cli.doctor_report import Problem, Section
 from runtime.cli.opening import opened
+from runtime.cli.plain import counted
 from runtime.clock import SystemClock
 from runtime.errors import FarthingError
 from runtime.settings import Settings
@@ -55,8 +56,8 @@ def database_section(settings: Settings, problems: list[Problem]) -> Section:
         return Section("database", lines, data)
     data |= found
     lines.append(
-        f"{found['sessions']} real and {found['rehearsals']:,} rehearsal sessions; "
-        f"{found['others']} other process(es) working on it"
+        f"{found['sessions']} real and {counted(found['rehearsals'], 'rehearsal session')}; "
+        f"{counted(found['others'], 'other process', 'other processes')} working on it"
     )
     return Section("database", lines, data)
 

@@ -12,10 +12,10 @@ import click
 from runtime.cli import options
 from runtime.cli.events_chosen import Wanted, chosen, known_types, stored_of
 from runtime.cli.events_files import print_csv, write_html
-from runtime.cli.find import find_session, newer_rehearsal
+from runtime.cli.find import find_session, tell_kind
 from runtime.cli.opening import with_record
-from runtime.cli.plain import clip, json_visible, one_line
-from runtime.cli.streams import coloured, is_terminal, say, width_of, write
+from runtime.cli.plain import clip, counted, json_visible, one_line
+from runtime.cli.streams import coloured, is_terminal, width_of, write
 from runtime.cli.timeline import Timeline, fold
 from runtime.cli.timeline_text import Paper, budget_lines, heading, live_lines, run_lines, tree_lines
 from runtime.cli.when import When, stamp
@@ -97,14 +97,9 @@ def command(
 
     async def work(record: Record) -> None:
         line = await _session(record, session, wanted, partition, user_id, flow)
-        if line.partition == "rehearsal" and not rehearsal:
-            say("No real session fits; this is a rehearsal.", "yellow")
-        if (
-            session is None
-            and run_id is None
-            and await newer_rehearsal(record, line, user_id=user_id, flow=flow)
-        ):
-            say("A rehearsal is newer; --rehearsal shows it.", "yellow")
+        if not rehearsal:
+            latest = session is None and run_id is None
+            await tell_kind(record, line, latest=latest, user_id=user_id, flow=flow)
         if follow:
             await _follow(record, line, wanted, _paper(db), as_json=as_json)
         elif html is not None:
@@ -169,11 +164,11 @@ def _paper(db: Path | None) -> Paper:
 def head_lines(line: SessionLine, paper: Paper) -> list[str]:
     """Whose session it is, and which."""
     user = "no user" if line.user_id is None else f"user {line.user_id}"
-    runs = f"{line.runs} run{'' if line.runs == 1 else 's'}"
+    runs, events = counted(line.runs, "run"), counted(line.events, "event")
     kind = "rehearsal · " if line.partition == "rehearsal" else ""
     lines = [
         f"session {line.name} · flow {line.flow_name}",
-        f"{user} · {kind}{runs}, {line.events:,} events · {stamp(line.opened_at)} UTC",
+        f"{user} · {kind}{runs}, {events} · {stamp(line.opened_at)} UTC",
         f"id {line.uid}",
     ]
     clipped = [clip(one_line(each), paper.width) for each in lines]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from runtime.cli.plain import one_line
+from runtime.cli.streams import say
 from runtime.cli.when import stamp
 from runtime.errors import NotFound
 from runtime.facts import Partition
@@ -51,6 +52,17 @@ async def find_session(
         if begun is not None:
             return begun
     raise await _none(record, SessionFilter(partition or "real", user_id, None, name))
+
+
+async def tell_kind(
+    record: Record, shown: SessionLine, *, latest: bool, user_id: str | None = None, flow: str | None = None
+) -> None:
+    """Say that a rehearsal is shown though none was asked for, or, where the `latest` was meant, that one is
+    newer than the real session that is shown."""
+    if shown.partition == "rehearsal":
+        say("No real session fits; this is a rehearsal.", "yellow")
+    elif latest and await newer_rehearsal(record, shown, user_id=user_id, flow=flow):
+        say("A rehearsal is newer; --rehearsal shows it.", "yellow")
 
 
 async def newer_rehearsal(

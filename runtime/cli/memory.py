@@ -14,6 +14,7 @@ from runtime.cli.find import find_session
 from runtime.cli.lifecycle import lifecycle
 from runtime.cli.memory_flow import prepared_of, shelf_of
 from runtime.cli.opening import looked_at, read_settings
+from runtime.cli.plain import counted
 from runtime.cli.streams import result_json, say
 from runtime.clock import SystemClock
 from runtime.errors import BadInput
@@ -138,7 +139,10 @@ def _show(found: list[Done]) -> None:
             say(f"{done.node_id}: nothing to sum up.")
             continue
         turns, saved = outcome.turns_summarised, outcome.tokens_saved
-        say(f"{done.node_id}: {turns} turns summed up, about {saved:,} tokens less in each prompt.")
+        say(
+            f"{done.node_id}: {counted(turns, 'turn')} summed up,"
+            f" about {counted(saved, 'token')} less in each prompt."
+        )
         for error in outcome.errors:
             say(f"{done.node_id}: {error}", "red")
         if outcome.out_of_time:

@@ -76,6 +76,11 @@ def clip(text: str, width: int) -> str:
     return text
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """`1 step`, `2,000 steps`; `plural` where it is not the noun with an s."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def pad(text: str, width: int, *, right: bool = False) -> str:
     """The text filled with spaces to so many columns; `right` aligns it to the right."""
     fill = " " * max(0, width - cells(text))

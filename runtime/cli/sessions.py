@@ -11,6 +11,7 @@ import click
 from runtime.cli import options
 from runtime.cli.find import flow_id_of
 from runtime.cli.opening import with_record
+from runtime.cli.plain import counted
 from runtime.cli.run_result import cost_json, cost_text, usage_json
 from runtime.cli.streams import result_csv, result_json, say
 from runtime.cli.table import Column, show
@@ -74,7 +75,8 @@ def command(
 def tell_hidden(hidden: int, partition: Partition, noun: str) -> None:
     """Say that rehearsals are left out."""
     if hidden and partition == "real":
-        say(f"{hidden:,} rehearsal {noun}{'' if hidden == 1 else 's'} hidden; --rehearsal shows them.", "dim")
+        them = "it" if hidden == 1 else "them"
+        say(f"{counted(hidden, f'rehearsal {noun}')} hidden; --rehearsal shows {them}.", "dim")
 
 
 def line_json(line: SessionLine) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import click
 from runtime.cli import options
 from runtime.cli.find import find_session, flow_id_of
 from runtime.cli.opening import with_record
+from runtime.cli.plain import counted
 from runtime.cli.run_result import cost_json, cost_text, usage_json
 from runtime.cli.sessions import tell_hidden
 from runtime.cli.streams import result_csv, result_json, say
@@ -232,7 +233,7 @@ def _table(spent: Spent, groups: Sequence[str], whole: SpendLine) -> None:
     ]
     show(columns, cells, total=("total", *[""] * (len(groups) - 1), *numbers(whole)))
     if whole.estimated:
-        say(f"~ contains {whole.estimated:,} call(s) counted by our own estimate.", "dim")
+        say(f"~ contains {counted(whole.estimated, 'call')} counted by our own estimate.", "dim")
 
 
 def _row(row: LedgerRow) -> tuple[object, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from runtime import events as ev
+from runtime.cli.plain import counted
 
 
 def short_json(value: Any) -> str:
@@ -34,7 +35,10 @@ def memory_words(event: ev.MemoryEvent) -> tuple[str, str]:
     if isinstance(event, ev.MemoryErased):
         return what, f"{keys}, receipt {event.receipt}"
     if isinstance(event, ev.MemoryCompacted):
-        return what, f"{event.turns} turns, {event.tokens_before:,} → {event.tokens_after:,} tokens"
+        return (
+            what,
+            f"{counted(event.turns, 'turn')}, {event.tokens_before:,} → {event.tokens_after:,} tokens",
+        )
     if isinstance(event, ev.MemoryJudged):
         found = Counter(verdict.relation for verdict in event.verdicts)
         return what, ", ".join(f"{n} {relation}" for relation, n in sorted(found.items()))

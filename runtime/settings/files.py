@@ -51,13 +51,22 @@ def parse(text: str, path: Path, what: str) -> dict[str, Any]:
 
     try:
         return tomllib.loads(text, parse_float=Decimal)
-    except (tomllib.TOMLDecodeError, ValueError, ArithmeticError, RecursionError) as error:
-        at = re.search(r"line (\d+), column (\d+)", str(error))
-        where = f", line {at[1]}, column {at[2]}" if at else ""
-        reason = re.sub(r"\s*\(at .*\)$", "", str(error)) or type(error).__name__
-        raise BadSettings(
-            f"The {what} {path}{where} is not valid TOML: {reason}.", remedy="Correct that line."
-        ) from None
+    except tomllib.TOMLDecodeError as error:
+        place, reason = _place(text, str(error)), re.sub(r"\s*\(at .*\)$", "", str(error))
+    except (ValueError, ArithmeticError):
+        place, reason = "", "a number in it has too many digits"
+    except RecursionError:
+        place, reason = "", "it is nested too deeply"
+    raise BadSettings(f"The {what} {path}{place} is not valid TOML: {reason}.", remedy="Correct that line.")
+
+
+def _place(text: str, message: str) -> str:
+    """Where the parser stopped; of what lacks its end, where the text ends."""
+    at = re.search(r"line (\d+), column (\d+)", message)
+    if at:
+        return f", line {at[1]}, column {at[2]}"
+    lines = text.rstrip().split("\n")
+    return f", line {len(lines)}, column {len(lines[-1]) + 1}"
 
 
 def line_of(text: str, location: Sequence[int | str]) -> int | None:

@@ -61,10 +61,10 @@ def _to_current(document: dict[str, Any], name: str) -> tuple[dict[str, Any], li
         version = int(number)
     if version > FORMAT_VERSION:
         types = sorted({str(n.get("type")) for n in document.get("nodes", []) if isinstance(n, dict)})
+        uses = f" (its node types: {', '.join(types)})" if types else ""
         raise bad_file(
             "flow.newer",
-            f"the file has format {version} and this Farthing reads up to {FORMAT_VERSION}"
-            f" (its node types: {', '.join(types) or 'none'})",
+            f"the file has format {version} and this Farthing reads up to {FORMAT_VERSION}{uses}",
             _name_of(document) or name,
             "Update Farthing, or save it from there in the older format.",
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -28,6 +29,8 @@ LARGE_BODY = 9 * 1024 * 1024
 TIMES = frozenset({"since", "until", "as_of"})
 """Parameters that are times."""
 YEARS = range(1970, 9000)
+SHOWN_OF_NAME = 100
+"""Characters of an unknown name that an error repeats at most."""
 
 
 class Nothing(msgspec.Struct, frozen=True):
@@ -116,6 +119,12 @@ def forbidden(message: str) -> Refused:
 
 def query_of(request: Request, model: type[msgspec.Struct]) -> Any:
     """The query's parameters by the route's model; empty ones count as absent. Raises BadInput."""
+    known = names_of(model)
+    for name in request.query_params:
+        if name not in known:
+            raise unknown("query parameter", name, known)
+        if len(request.query_params.getlist(name)) > 1:
+            raise BadInput(f"The query parameter `{name}` is given more than once.", remedy="Give it once.")
     given: dict[str, Any] = {name: value for name, value in request.query_params.items() if value != ""}
     for name in TIMES & given.keys():
         given[name] = time_of(given[name], name)
@@ -129,14 +138,37 @@ async def body_of(request: Request, endpoint: Endpoint) -> Any:
     """The body by the route's model. Raises BadInput, or 413 as soon as it is too large."""
     if endpoint.body is None:
         return None
-    raw = await read_body(request, endpoint.max_body)
+    raw = await read_body(request, endpoint.max_body) or b"{}"
     try:
-        return msgspec.json.decode(raw or b"{}", type=endpoint.body)
+        known = names_of(endpoint.body)
+        for name in msgspec.json.decode(raw, type=dict[str, msgspec.Raw]):
+            if name not in known:
+                raise unknown("field of the body", name, known)
+        return msgspec.json.decode(raw, type=endpoint.body)
     except msgspec.ValidationError as error:
         raise bad(str(error), "body") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         text = str(error) or "it is nested too deeply"
         raise BadInput(f"The body is not sound JSON: {text}.", remedy="Send one JSON object.") from None
+
+
+@cache
+def names_of(model: type[msgspec.Struct]) -> tuple[str, ...]:
+    """What a model's fields are called in a query or a body."""
+    return tuple(field.encode_name for field in msgspec.structs.fields(model))
+
+
+def unknown(what: str, name: str, known: Sequence[str]) -> BadInput:
+    """A name that nothing has: dropped silently, it would ask for something else than was meant."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, n=1)
+    there = f"There are: {', '.join(known)}." if known else "This address takes none."
+    return BadInput(
+        f"There is no {what} `{name[:SHOWN_OF_NAME]}`.",
+        code="input.unknown_name",
+        remedy=f"Did you mean `{near[0]}`?" if near else there,
+    )
 
 
 async def read_body(request: Request, limit: int) -> bytes:

@@ -311,3 +311,17 @@ def test_any_settings_file_is_read_or_refused_in_words(lines: list[str]) -> None
             assert str(config) in refused.message or "[providers." in refused.message
         else:
             assert loaded.rules_for("f", "openai") is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a = 1\nb = ", "line 2, column 4 is not valid TOML: Invalid value"),
+        ("a = 1\n\n[providers.x\n\n", "line 3, column 13 is not valid TOML"),
+        ("a = 1\na = 2\n\n", "line 2, column 6 is not valid TOML"),
+        ('a = """x\n', "line 1, column 9 is not valid TOML: Unterminated string"),
+        ("a = " + "9" * 5000, "is not valid TOML: a number in it has too many digits."),
+    ],
+)
+def test_broken_toml_is_told_with_its_line(tmp_path: Path, text: str, says: str) -> None:
+    assert says in refusal(tmp_path, text)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
-from studio.api.route import BASE
+from studio.api.route import BASE, Endpoint, names_of
 from studio.api.table import endpoints
 from tests.studio.live import A, Live
 
@@ -75,8 +76,10 @@ def test_answers_have_the_shape_that_is_written(live: Live, document: dict[str, 
         if endpoint.method != "GET" or "versions" in endpoint.path:
             continue
         path = re.sub(r"\{(\w+)(:path)?\}", lambda found: parts[found[1]], endpoint.path)
-        shelf = "&namespace=talk&scope=user&owner=me" if endpoint.path.startswith("/memory") else ""
-        answer = live.request("GET", A + path + "?rehearsal=1" + shelf, token=token)
+        known = names_of(endpoint.query)
+        asked = {"rehearsal": "1", "namespace": "talk", "scope": "user", "owner": "me"}
+        asked = {name: value for name, value in asked.items() if name in known}
+        answer = live.request("GET", f"{A}{path}?{urlencode(asked)}", token=token)
         assert answer.status == 200, (path, answer)
         operation = document["paths"][BASE + re.sub(r":path\}", "}", endpoint.path)]["get"]
         shape = operation["responses"]["200"]["content"]["application/json"]["schema"]
@@ -124,3 +127,32 @@ def test_whatever_is_sent_gets_a_proper_answer(live: Live, document: dict[str, A
         check()
         checked.append(found.label)
     assert len(checked) > 25
+
+
+@pytest.mark.promise("STU-8")
+@pytest.mark.parametrize("endpoint", TABLE, ids=lambda e: f"{e.method} {e.path}")
+def test_a_name_that_a_route_does_not_have_is_refused_and_never_dropped(
+    live: Live, endpoint: Endpoint
+) -> None:
+    token = live.token("me", "operator")
+    path = A + re.sub(r"\{\w+(:path)?\}", "x", endpoint.path)
+    answer = live.request(endpoint.method, f"{path}?nosuch=1", token=token)
+    assert answer.status == 400 and answer.code == "input.unknown_name"
+    if endpoint.body is not None:
+        told = live.request(endpoint.method, path, {"nosuch": 1}, token=token)
+        assert told.status == 400 and told.code == "input.unknown_name"
+
+
+def test_a_name_that_is_nearly_right_is_answered_with_the_right_one(live: Live) -> None:
+    token = live.token("me", "operator")
+    told = live.request("GET", f"{A}/ledger?sesion=x", token=token).json["error"]
+    assert told["message"] == "There is no query parameter `sesion`."
+    assert told["hint"] == "Did you mean `session`?"
+    body = {"path": "talk.json", "input": "Hi", "limit": ["tokens=1"]}
+    told = live.request("POST", f"{A}/runs", body, token=token).json["error"]
+    assert (told["message"], told["hint"]) == (
+        "There is no field of the body `limit`.",
+        "Did you mean `limits`?",
+    )
+    twice = live.request("GET", f"{A}/ledger?user=a&user=b", token=token)
+    assert twice.status == 400 and "more than once" in twice.json["error"]["message"]

@@ -8,6 +8,7 @@ from hashlib import sha256
 from importlib.resources import files
 
 from runtime.cli.page.parts import esc, facts_of, figures, meter, waterfall
+from runtime.cli.plain import counted
 from runtime.cli.run_result import cost_text
 from runtime.cli.timeline import Row
 from runtime.cli.timeline_numbers import left
@@ -39,7 +40,7 @@ def page(line: SessionLine, rows: Sequence[Row]) -> Iterator[str]:
     for number, (head, below) in enumerate(_runs(rows), 1):
         yield from _run(number, head, below)
     yield (
-        f"<footer>{line.events:,} events of session {esc(line.uid)}, by Farthing.</footer></main>"
+        f"<footer>{counted(line.events, 'event')} of session {esc(line.uid)}, by Farthing.</footer></main>"
         f"<script>{script}</script></body></html>\n"
     )
 

@@ -13,8 +13,12 @@ from hypothesis import strategies as st
 from runtime.cli.context_bill import Sent, bill, calls_of
 from runtime.events import AgentUsage, ContextAssembled, ContextSection, ModelCalled
 from runtime.usage import Usage
+from tests.fake_model.fixture import fake_model
+from tests.fake_model.plays import answer
+from tests.fake_model.server import FakeModel
 from tests.runtime.cli.conftest import Farthing
 
+__all__ = ["fake_model"]
 Write = Callable[..., str]
 AT = datetime(2026, 3, 4, tzinfo=UTC)
 ABOUT: dict[str, Any] = {"at": AT, "run_id": "r", "node_id": "n", "step": 1}
@@ -132,3 +136,18 @@ def test_context_lists_what_was_left_out_and_why(farthing: Farthing, folder: Any
     said = farthing("context", "s")
     assert "Left out: 2" in said.out
     assert "fact/one" in said.out
+
+
+def test_a_rehearsal_that_is_newer_is_noticed(
+    farthing: Farthing, write_flow: Write, fake_model: FakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FARTHING_BASE_URL", fake_model.url)
+    monkeypatch.setenv("FARTHING_API_KEY", "k-0123456789")
+    fake_model.play(answer("Hello."))
+    flow = write_flow()
+    assert farthing("run", flow, "Hi", "--session", "paid", "--model", "env:m").code == 0
+    newer = "A rehearsal is newer; --rehearsal shows it.\n"
+    assert newer not in farthing("context").err
+    assert farthing("run", flow, "Hi", "--model", "scripted").code == 0
+    assert newer in farthing("context").err and newer in farthing("events").err
+    assert newer not in farthing("context", "paid").err

@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.cli.plain import FORMULA_LEADS, cells, clip, csv_cell, json_visible, one_line, pad, visible
+from runtime.cli.plain import (
+    FORMULA_LEADS,
+    cells,
+    clip,
+    counted,
+    csv_cell,
+    json_visible,
+    one_line,
+    pad,
+    visible,
+)
 
 DANGEROUS = (
     [chr(c) for c in (*range(0x20), *range(0x7F, 0xA0)) if chr(c) not in "\t\n"]
@@ -100,3 +110,8 @@ def test_csv_cell_never_begins_as_a_formula(given_text: str) -> None:
 
 def test_csv_cell_leaves_numbers_alone() -> None:
     assert [csv_cell(-5), csv_cell(None), csv_cell(1.5)] == [-5, None, 1.5]
+
+
+def test_a_number_has_its_noun() -> None:
+    assert [counted(n, "turn") for n in (0, 1, 2000)] == ["0 turns", "1 turn", "2,000 turns"]
+    assert counted(2, "reply", "replies") == "2 replies"

@@ -79,6 +79,8 @@ const put = <T>(path: string, body: unknown) => call<T>('PUT', path, body)
 /** A flow's path keeps its slashes; each part of it is escaped. */
 const inside = (path: string) => path.split('/').map(encodeURIComponent).join('/')
 const one = encodeURIComponent
+/** A shelf's key alone: a name that a route does not have is refused. */
+const keyOf = ({ namespace, scope, owner }: ShelfKey): ShelfKey => ({ namespace, scope, owner })
 
 export interface RunRequest {
   path?: string
@@ -139,16 +141,16 @@ export const api = {
 
   facts: (filter: Record<string, string | number | boolean | undefined>) => get<FactsPage>(`/facts${query(filter)}`),
   factVersions: (shelf: ShelfKey, key: string, rehearsal: boolean) =>
-    get<{ versions: Fact[] }>(`/facts/versions${query({ ...shelf, key, rehearsal })}`).then((answer) => answer.versions),
+    get<{ versions: Fact[] }>(`/facts/versions${query({ ...keyOf(shelf), key, rehearsal })}`).then((answer) => answer.versions),
   writeFact: (shelf: ShelfKey, fact: { key: string; value: unknown; kind?: string; expect_version?: number; rehearsal: boolean }) =>
-    put<unknown>('/facts', { ...shelf, ...fact }),
-  forgetFacts: (shelf: ShelfKey, keys: string[], rehearsal: boolean) => post<unknown>('/facts/forget', { ...shelf, keys, rehearsal }),
-  undoFact: (shelf: ShelfKey, key: string, rehearsal: boolean) => post<unknown>('/facts/undo', { ...shelf, key, rehearsal }),
-  eraseFacts: (shelf: ShelfKey, keys: string[], preview: boolean, rehearsal: boolean) => post<Receipt>('/facts/erase', { ...shelf, keys, preview, rehearsal }),
+    put<unknown>('/facts', { ...keyOf(shelf), ...fact }),
+  forgetFacts: (shelf: ShelfKey, keys: string[], rehearsal: boolean) => post<unknown>('/facts/forget', { ...keyOf(shelf), keys, rehearsal }),
+  undoFact: (shelf: ShelfKey, key: string, rehearsal: boolean) => post<unknown>('/facts/undo', { ...keyOf(shelf), key, rehearsal }),
+  eraseFacts: (shelf: ShelfKey, keys: string[], preview: boolean, rehearsal: boolean) => post<Receipt>('/facts/erase', { ...keyOf(shelf), keys, preview, rehearsal }),
 
-  settleFact: (shelf: ShelfKey, key: string, keep: number, rehearsal: boolean) => post<unknown>('/facts/settle', { ...shelf, key, keep, rehearsal }),
+  settleFact: (shelf: ShelfKey, key: string, keep: number, rehearsal: boolean) => post<unknown>('/facts/settle', { ...keyOf(shelf), key, keep, rehearsal }),
   moveFacts: (shelf: ShelfKey, to: ShelfKey, keys: string[], preview: boolean, rehearsal: boolean) =>
-    post<Moved>('/facts/move', { ...shelf, to: { ...to, rehearsal }, keys, preview, rehearsal }),
+    post<Moved>('/facts/move', { ...keyOf(shelf), to: { ...keyOf(to), rehearsal }, keys, preview, rehearsal }),
   recall: ({ namespace, scope, owner }: ShelfKey, q: string, tokens: number | undefined, flow: string, rehearsal: boolean) =>
     get<Recall>(`/memory/recall${query({ namespace, scope, owner, q, tokens, flow, rehearsal })}`),
   consolidation: (user: string, rehearsal: boolean) => get<Consolidation>(`/memory/consolidation${query({ user, rehearsal })}`),

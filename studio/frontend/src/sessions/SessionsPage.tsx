@@ -35,7 +35,7 @@ const EMPTY: Filter = { text: '', flow: '', user: '', state: '', min_cost: '', s
 
 export function SessionsPage() {
   const address = useAddress()
-  const [filter, setFilter] = useState<Filter>(() => ({ ...EMPTY, ...Object.fromEntries(new URLSearchParams(address.split('?')[1] ?? '')) }))
+  const [filter, setFilter] = useState<Filter>(() => ({ ...EMPTY, ...Object.fromEntries([...new URLSearchParams(address.split('?')[1] ?? '')].filter(([name]) => name in EMPTY)) }))
   const rehearsals = useUi((s) => s.rehearsals)
   const set = useUi((s) => s.set)
   const asked = useLater(JSON.stringify(filter), 250)
