@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from msgspec import Meta
 
 from runtime.errors import Problem
 from runtime.node import (
@@ -20,53 +20,53 @@ from runtime.node import (
 )
 
 
-class NoContext(Config):
+class OneContext(Config):
+    """What the kinds of context have in common."""
+
+    @property
+    def mode(self) -> str:
+        """Which kind it is."""
+        return str(self.__struct_config__.tag)
+
+
+class NoContext(OneContext, tag_field="mode", tag="none"):
     """Nothing of the session's history is sent."""
 
-    mode: Literal["none"]
 
-
-class FullContext(Config):
+class FullContext(OneContext, tag_field="mode", tag="full"):
     """The session's whole history is sent."""
 
-    mode: Literal["full"]
 
-
-class BufferContext(Config):
+class BufferContext(OneContext, tag_field="mode", tag="buffer"):
     """The last messages of the session are sent."""
 
-    mode: Literal["buffer"] = "buffer"
-    keep: int = Field(default=40, ge=2, le=10_000)
+    keep: Annotated[int, Meta(ge=2, le=10_000)] = 40
     """How many messages; a tool call and its result stay together."""
 
 
-class SummaryContext(Config):
+class SummaryContext(OneContext, tag_field="mode", tag="summary"):
     """Older messages are replaced by a summary once the history gets long."""
 
-    mode: Literal["summary"]
-    threshold_chars: int = Field(default=12_000, ge=100, le=10_000_000)
+    threshold_chars: Annotated[int, Meta(ge=100, le=10_000_000)] = 12_000
     """From this many characters on, older messages are summed up."""
-    keep_last: int = Field(default=10, ge=2, le=1000)
+    keep_last: Annotated[int, Meta(ge=2, le=1000)] = 10
     """So many newest messages stay as they are."""
     model: str | None = None
     """`provider:name` that writes the summaries. Absent: the agent's own model."""
 
 
-class RecallContext(Config):
+class RecallContext(OneContext, tag_field="mode", tag="recall"):
     """The newest messages, and of the older ones those that fit the question best."""
 
-    mode: Literal["recall"]
-    keep_recent: int = Field(default=6, ge=0, le=1000)
+    keep_recent: Annotated[int, Meta(ge=0, le=1000)] = 6
     """So many newest messages are sent as they are."""
-    k: int = Field(default=4, ge=0, le=100)
+    k: Annotated[int, Meta(ge=0, le=100)] = 4
     """So many older ones are recalled."""
     embedder: Literal["lexical", "static"] = "lexical"
     """How likeness is found: by words, or by static embeddings (needs the extra `embed`)."""
 
 
-Context = Annotated[
-    NoContext | FullContext | BufferContext | SummaryContext | RecallContext, Field(discriminator="mode")
-]
+Context = NoContext | FullContext | BufferContext | SummaryContext | RecallContext
 
 
 class AgentConfig(Config):
@@ -86,13 +86,13 @@ class AgentConfig(Config):
     tool calls."""
     planning: bool = False
     """Keep a plan of the task, shown to the model at each step and on the timeline."""
-    max_iterations: int = Field(default=10, ge=1, le=1000)
+    max_iterations: Annotated[int, Meta(ge=1, le=1000)] = 10
     """Reasoning steps at most; reaching it is an error."""
     context: Context = BufferContext()
     """What of this session's history is sent. Facts are sent in every mode."""
-    temperature: float | None = Field(default=None, ge=0, le=2)
+    temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
     """Higher is more varied. Absent: the model's own default."""
-    max_output_tokens: int | None = Field(default=None, ge=1, le=10_000_000)
+    max_output_tokens: Annotated[int, Meta(ge=1, le=10_000_000)] | None = None
     """Longest answer of one call, in tokens. Absent: the model's own maximum."""
     output_schema: dict[str, Any] | None = None
     """JSON Schema of the answer, which then is a value of that shape; one repair is asked for."""
@@ -101,7 +101,7 @@ class AgentConfig(Config):
     `error`."""
     retry_maybe_billed: bool = False
     """Also try again after a time-out or a broken stream, which may have been charged already."""
-    timeout_s: float | None = Field(default=None, gt=0, le=86_400)
+    timeout_s: Annotated[float, Meta(gt=0, le=86_400)] | None = None
     """Longest wait for one call, in seconds. Absent: the provider's."""
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from msgspec import Meta
 
 from runtime.errors import BadConfig, Problem
 from runtime.ledger import Rule, amount_text
 from runtime.node import Config, FlowView, NodeType, Port
+from runtime.shape import Wrong
+from runtime.shape.own import percent
 from runtime.usage import parse_count, parse_money
 
 PERIOD_NAMES = {
@@ -22,7 +24,13 @@ PERIOD_NAMES = {
 }
 
 
-Amount = Decimal | int | str | None
+WRITTEN: list[dict[str, str]] = [{"type": "string"}, {"type": "null"}]
+Amount = Annotated[Any, Meta(extra_json_schema={"anyOf": [{"type": "number"}, *WRITTEN]})]
+"""A number, or a text that is one; as it was written."""
+Share = Annotated[
+    Any, Meta(extra_json_schema={"anyOf": [{"type": "number", "minimum": 0, "maximum": 100}, *WRITTEN]})
+]
+"""A percentage, as it was written."""
 
 
 class BudgetConfig(Config):
@@ -36,39 +44,42 @@ class BudgetConfig(Config):
     period: Literal["run", "session", "daily", "weekly", "monthly", "lifetime"] = "session"
     """What is counted together. All but run and session belong to a user; days, weeks (from Monday) and
     months are UTC."""
-    threshold_pct: Decimal | None = Field(default=Decimal(80), ge=0, le=100)
+    threshold_pct: Share = 80
     """From this percentage of the limit on, each step warns. Empty: no warning."""
-    name: str | None = Field(default=None, min_length=1, max_length=64)
+    name: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
     """What people call it. Absent: the node's id."""
     strict: bool = False
     """Also refuse a call whose estimate would not fit any more."""
     unknown_cost: Literal["warn", "block"] = "warn"
     """What to do about a model that has no price and reports no cost."""
-    pot: str | None = Field(default=None, min_length=1, max_length=64)
+    pot: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
     """Budgets with equal pots count together; `shared:NAME` counts across flows."""
     applies_to: Literal["attached", "flow"] = "attached"
     """`flow` governs every model call of the flow, attached or not."""
     on_limit: Literal["stop", "pause"] = "stop"
     """What happens at the limit."""
 
-    @field_validator("limit", mode="after")
-    @classmethod
-    def _limit_is_an_amount(cls, value: Amount, info: ValidationInfo) -> Amount:
+    def __post_init__(self) -> None:
+        if isinstance(self.limit, bool):
+            raise Wrong(f"a number belongs here, not {str(self.limit).lower()}", "limit")
         try:
-            _amount(value, info.data.get("metric", "tokens"))
+            self.amount()
         except BadConfig as error:
-            raise ValueError(error.message) from None
-        return value
+            raise Wrong(error.message, "limit") from None
+        try:
+            self.threshold()
+        except ValueError as error:
+            raise Wrong(str(error), "threshold_pct") from None
 
     def amount(self) -> int:
         """The limit in whole tokens or nano-dollars; empty is 0."""
-        return _amount(self.limit, self.metric)
+        if self.limit is None or (isinstance(self.limit, str) and not self.limit.strip()):
+            return 0
+        return parse_money(self.limit) if self.metric == "spend" else parse_count(self.limit)
 
-
-def _amount(limit: Amount, metric: str) -> int:
-    if limit is None or (isinstance(limit, str) and not limit.strip()):
-        return 0
-    return parse_money(limit) if metric == "spend" else parse_count(limit)
+    def threshold(self) -> Decimal | None:
+        """The percentage; empty: no warning. Raises ValueError."""
+        return None if self.threshold_pct is None else percent(self.threshold_pct)
 
 
 def rule(config: BudgetConfig, node_id: str, flow_id: str) -> Rule:
@@ -80,7 +91,7 @@ def rule(config: BudgetConfig, node_id: str, flow_id: str) -> Rule:
         metric=config.metric,
         period=config.period,
         limit=config.amount(),
-        threshold_pct=config.threshold_pct,
+        threshold_pct=config.threshold(),
         strict=config.strict,
         unknown_cost=config.unknown_cost,
         node_id=node_id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field
+from msgspec import field
 
 from runtime.errors import Problem
 from runtime.node import Config, FlowView, Inputs, NodeContext, NodeResult, NodeType, Port, schema_problems
@@ -15,7 +15,7 @@ class InputConfig(Config):
 
     title: str = ""
     """What the form asks for, in a word or two."""
-    input_schema: dict[str, Any] | None = Field(default=None, alias="schema")
+    input_schema: dict[str, Any] | None = field(default=None, name="schema")
     """JSON Schema of the input object. Absent: one text, which later nodes see as it is."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from msgspec import Meta
 
 from runtime.errors import Problem
 from runtime.node import Config, FlowView, NodeType, Port
@@ -13,7 +13,7 @@ from runtime.node import Config, FlowView, NodeType, Port
 class Block(Config):
     """A pinned working block, always sent whole."""
 
-    name: str = Field(min_length=1, max_length=64, pattern=r"^[^\W\d][\w-]*$")
+    name: Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[^\W\d][\w-]*$")]
     """What the block is called in the prompt."""
     content: str
     """Its text."""
@@ -24,15 +24,15 @@ class Block(Config):
 class InjectionLimits(Config):
     """How much memory one model call is sent; the smallest of the limits binds."""
 
-    tokens: int = Field(default=1500, ge=0, le=10_000_000)
+    tokens: Annotated[int, Meta(ge=0, le=10_000_000)] = 1500
     """Tokens of memory at most, by our own count."""
-    lines: int = Field(default=200, ge=0, le=1_000_000)
+    lines: Annotated[int, Meta(ge=0, le=1_000_000)] = 200
     """Lines of memory at most."""
-    bytes: int = Field(default=25_000, ge=0, le=100_000_000)
+    bytes: Annotated[int, Meta(ge=0, le=100_000_000)] = 25_000
     """Bytes of memory at most, in UTF-8."""
-    half_life_days: float | None = Field(default=None, gt=0)
+    half_life_days: Annotated[float, Meta(gt=0, le=1_000_000)] | None = None
     """After so many days an item counts half as much; absent: age does not matter."""
-    min_confidence: float = Field(default=0.6, ge=0, le=1)
+    min_confidence: Annotated[float, Meta(ge=0, le=1)] = 0.6
     """The model's own and derived facts below this confidence are not sent."""
     overflow: Literal["skip", "truncate", "stop"] = "skip"
     """What happens with an item that does not fit: leave it out, cut it and stop, or stop before it."""
@@ -41,20 +41,22 @@ class InjectionLimits(Config):
 class WriteGate(Config):
     """What the model may write."""
 
-    max_value_bytes: int = Field(default=4000, ge=1, le=1_000_000)
+    max_value_bytes: Annotated[int, Meta(ge=1, le=1_000_000)] = 4000
     """Longest value, in bytes of JSON."""
-    max_key_chars: int = Field(default=120, ge=1, le=1000)
+    max_key_chars: Annotated[int, Meta(ge=1, le=1000)] = 120
     """Longest key, in characters."""
-    max_facts: int = Field(default=1000, ge=1, le=100_000)
+    max_facts: Annotated[int, Meta(ge=1, le=100_000)] = 1000
     """How many facts one shelf may hold before the model's new keys are refused."""
     transient: Literal["expire", "refuse", "keep"] = "expire"
     """What becomes of a statement that speaks of now, today or a little while and has no end of its own: it
     ends after `transient_ttl_s`, is refused, or is kept like any other."""
-    transient_ttl_s: float = Field(default=86_400, gt=0, le=315_360_000)
+    transient_ttl_s: Annotated[float, Meta(gt=0, le=315_360_000)] = 86_400
     """Seconds until such a statement ends; a day by default."""
 
 
-Heading = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\r\n\u2028\u2029]+$")]
+Heading = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\r\n\u2028\u2029]+$")]
+ORDERED = Meta(extra_json_schema={"x-ordered": True})
+"""The order of the list matters."""
 Section = Literal["known_facts", "passages", "insights", "summaries", "tools", "state"]
 
 
@@ -79,15 +81,15 @@ class MaxItems(Config):
     """Most items of each section. What is absent is not limited, or, where sections are laid out, limited to
     25 facts, 10 passages, 25 insights, 10 summaries and 5 tools."""
 
-    known_facts: int | None = Field(default=None, ge=0, le=100_000)
+    known_facts: Annotated[int, Meta(ge=0, le=100_000)] | None = None
     """So many facts are sent at most, those that fit the newest message best."""
-    passages: int | None = Field(default=None, ge=0, le=100_000)
+    passages: Annotated[int, Meta(ge=0, le=100_000)] | None = None
     """So many past exchanges are sent at most."""
-    insights: int | None = Field(default=None, ge=0, le=100_000)
+    insights: Annotated[int, Meta(ge=0, le=100_000)] | None = None
     """So many derived facts are sent at most."""
-    summaries: int | None = Field(default=None, ge=0, le=100_000)
+    summaries: Annotated[int, Meta(ge=0, le=100_000)] | None = None
     """So many summaries are sent at most, the newest, where sections are laid out."""
-    tools: int | None = Field(default=None, ge=0, le=1000)
+    tools: Annotated[int, Meta(ge=0, le=1000)] | None = None
     """So many tools are pointed out at most, where sections are laid out."""
 
 
@@ -99,33 +101,33 @@ class Compaction(Config):
     """Whether that is done."""
     model: str | None = None
     """`provider:name` that writes the summaries. Absent: the agent's own model."""
-    compaction_threshold: float = Field(default=0.85, ge=0.5, le=1)
+    compaction_threshold: Annotated[float, Meta(ge=0.5, le=1)] = 0.85
     """Share of the window from which on a rising trend asks for it."""
-    critical_threshold: float = Field(default=0.95, ge=0.5, le=1)
+    critical_threshold: Annotated[float, Meta(ge=0.5, le=1)] = 0.95
     """Share of the window from which on the longer time budget holds."""
-    target_utilization: float = Field(default=0.70, ge=0.3, le=0.95)
+    target_utilization: Annotated[float, Meta(ge=0.3, le=0.95)] = 0.70
     """Share of the window to come down to."""
-    cooldown_turns: int = Field(default=3, ge=1, le=1000)
+    cooldown_turns: Annotated[int, Meta(ge=1, le=1000)] = 3
     """Turns from one time to the next."""
-    max_duration_ms: int = Field(default=15_000, ge=100, le=120_000)
+    max_duration_ms: Annotated[int, Meta(ge=100, le=120_000)] = 15_000
     """Milliseconds that it may take."""
-    critical_max_duration_ms: int = Field(default=45_000, ge=500, le=180_000)
+    critical_max_duration_ms: Annotated[int, Meta(ge=500, le=180_000)] = 45_000
     """Milliseconds that it may take when prompts are critically full, or when a person asked."""
-    min_turns_to_summarize: int = Field(default=5, ge=2, le=1000)
+    min_turns_to_summarize: Annotated[int, Meta(ge=2, le=1000)] = 5
     """Fewer old turns are left alone."""
-    max_turns_per_summary: int = Field(default=8, ge=2, le=1000)
+    max_turns_per_summary: Annotated[int, Meta(ge=2, le=1000)] = 8
     """Turns of one summary."""
-    compaction_recency_window: int = Field(default=4, ge=2, le=50)
+    compaction_recency_window: Annotated[int, Meta(ge=2, le=50)] = 4
     """Newest turns that are never touched."""
-    trend_window: int = Field(default=10, ge=3, le=50)
+    trend_window: Annotated[int, Meta(ge=3, le=50)] = 10
     """Turns that a trend looks back."""
     insight_dedup_enabled: bool = True
     """Whether derived facts that say what a newer one says are retired on this occasion."""
-    insight_similarity_threshold: float = Field(default=0.90, ge=0.5, le=1)
+    insight_similarity_threshold: Annotated[float, Meta(ge=0.5, le=1)] = 0.90
     """Share of words in common from which on they say the same."""
-    max_insights_to_check: int = Field(default=50, ge=5, le=1000)
+    max_insights_to_check: Annotated[int, Meta(ge=5, le=1000)] = 50
     """So many derived facts are compared, the newest."""
-    promote_hits: int = Field(default=3, ge=1, le=1000)
+    promote_hits: Annotated[int, Meta(ge=1, le=1000)] = 3
     """A derived fact that so many runs used becomes a fact like those that the model writes."""
 
 
@@ -135,11 +137,11 @@ class Inclusion(Config):
 
     enabled: bool = False
     """Whether that is asked; else every exchange that shares a word with the question may be recalled."""
-    decay_rate: float = Field(default=0.005, ge=0.0001, le=0.1)
+    decay_rate: Annotated[float, Meta(ge=0.0001, le=0.1)] = 0.005
     """How fast age takes from it, per hour: likeness times exp(-rate times hours)."""
-    usage_boost: float = Field(default=0.1, ge=0, le=1)
+    usage_boost: Annotated[float, Meta(ge=0, le=1)] = 0.1
     """What earlier uses add: times 1 + boost times ln(1 + uses)."""
-    threshold: float = Field(default=0.6, ge=0, le=1)
+    threshold: Annotated[float, Meta(ge=0, le=1)] = 0.6
     """Least result that qualifies."""
 
 
@@ -149,27 +151,27 @@ class Lifecycle(Config):
 
     enabled: bool = False
     """Whether that is done."""
-    decay_rate: float = Field(default=0.01, ge=0.001, le=0.5)
+    decay_rate: Annotated[float, Meta(ge=0.001, le=0.5)] = 0.01
     """How fast a score of 1 falls, per hour since the last use: times exp(-rate times hours)."""
-    access_boost: float = Field(default=0.2, ge=0, le=0.5)
+    access_boost: Annotated[float, Meta(ge=0, le=0.5)] = 0.2
     """What each run that uses an item adds to its score, up to 1."""
-    decay_threshold: float = Field(default=0.2, ge=0, le=1)
+    decay_threshold: Annotated[float, Meta(ge=0, le=1)] = 0.2
     """Below this score a derived fact is retired and a past exchange is no longer recalled."""
-    promotion_threshold: float = Field(default=0.7, ge=0, le=1)
+    promotion_threshold: Annotated[float, Meta(ge=0, le=1)] = 0.7
     """From this result on an item stays for good: the shares of age, uses, confidence and links below."""
-    short_term_min_age_hours: float = Field(default=24, ge=1, le=87_600)
+    short_term_min_age_hours: Annotated[float, Meta(ge=1, le=87_600)] = 24
     """Hours before which nothing stays for good."""
-    decay_check_interval_hours: float = Field(default=24, ge=1, le=87_600)
+    decay_check_interval_hours: Annotated[float, Meta(ge=1, le=87_600)] = 24
     """Hours from one look, after a turn and in the background, to the next."""
-    decayed_retention_days: float = Field(default=30, ge=1, le=36_500)
+    decayed_retention_days: Annotated[float, Meta(ge=1, le=36_500)] = 30
     """Days after which a retired derived fact loses its value; until then it can be taken back."""
-    promotion_weight_age: float = Field(default=0.2, ge=0, le=1)
+    promotion_weight_age: Annotated[float, Meta(ge=0, le=1)] = 0.2
     """Share of age, whole after 72 hours. The four shares make 1."""
-    promotion_weight_access: float = Field(default=0.4, ge=0, le=1)
+    promotion_weight_access: Annotated[float, Meta(ge=0, le=1)] = 0.4
     """Share of use, whole after 5 runs."""
-    promotion_weight_confidence: float = Field(default=0.2, ge=0, le=1)
+    promotion_weight_confidence: Annotated[float, Meta(ge=0, le=1)] = 0.2
     """Share of confidence."""
-    promotion_weight_connection: float = Field(default=0.2, ge=0, le=1)
+    promotion_weight_connection: Annotated[float, Meta(ge=0, le=1)] = 0.2
     """Share of links, whole with 3 other facts about the same subject."""
     inclusion: Inclusion = Inclusion()
     """Whether a past exchange qualifies for one recall."""
@@ -180,16 +182,16 @@ class Extraction(Config):
 
     enabled: bool = False
     """Whether that is done."""
-    max_facts: int = Field(default=5, ge=1, le=50)
+    max_facts: Annotated[int, Meta(ge=1, le=50)] = 5
     """Facts of one turn at most."""
 
 
 class Supporting(Config):
     """What supporting context may take of a model's window, where that is known."""
 
-    ratio: float = Field(default=0.30, ge=0, le=1)
+    ratio: Annotated[float, Meta(ge=0, le=1)] = 0.30
     """Share of what instructions, tools and the answer's room leave of the window; 0 sends no memory."""
-    section_priority: tuple[Section, ...] | None = Field(default=None, json_schema_extra={"x-ordered": True})
+    section_priority: Annotated[tuple[Section, ...] | None, ORDERED] = None
     """Lays memory out in these sections, the most important first: each is added while it fits, the first
     that does not is cut, and what is not named is not sent. Absent: without sections; facts and past
     exchanges compete by how well they fit the newest message."""
@@ -208,19 +210,19 @@ class Priming(Config):
 
     enabled: bool = False
     """Whether anything does."""
-    token_budget: int = Field(default=4000, ge=0, le=10_000_000)
+    token_budget: Annotated[int, Meta(ge=0, le=10_000_000)] = 4000
     """Tokens of it at most: facts first, then summaries, then turns, the newest of them first."""
-    top_entities: int = Field(default=20, ge=0, le=10_000)
+    top_entities: Annotated[int, Meta(ge=0, le=10_000)] = 20
     """So many subjects at most, each with all facts about it."""
-    max_insights: int = Field(default=10, ge=0, le=10_000)
+    max_insights: Annotated[int, Meta(ge=0, le=10_000)] = 10
     """So many derived facts at most."""
-    max_summaries: int = Field(default=5, ge=0, le=1000)
+    max_summaries: Annotated[int, Meta(ge=0, le=1000)] = 5
     """So many summaries of earlier sessions at most, the newest; they come from `compaction`."""
-    max_known_facts: int = Field(default=20, ge=0, le=10_000)
+    max_known_facts: Annotated[int, Meta(ge=0, le=10_000)] = 20
     """So many facts that are about no named subject at most."""
-    previous_sessions: int = Field(default=1, ge=0, le=100)
+    previous_sessions: Annotated[int, Meta(ge=0, le=100)] = 1
     """Turns of so many earlier sessions, the latest ones; the first to give way when the window is full."""
-    previous_session_turns: int = Field(default=3, ge=0, le=1000)
+    previous_session_turns: Annotated[int, Meta(ge=0, le=1000)] = 3
     """How many last turns of each."""
 
 
@@ -229,17 +231,17 @@ class MemoryConfig(Config):
 
     scope: Literal["session", "user"] = "session"
     """`session`: facts belong to one session. `user`: they follow the user across sessions."""
-    namespace: str | None = Field(default=None, min_length=1, max_length=200)
+    namespace: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
     """Memories with the same namespace share their facts. Absent: the flow's id."""
     blocks: tuple[Block, ...] = ()
     """Pinned texts that the agents always see."""
-    blocks_max_tokens: int = Field(default=2000, ge=0)
+    blocks_max_tokens: Annotated[int, Meta(ge=0)] = 2000
     """Blocks together may not be larger, in tokens."""
     injection: InjectionLimits = InjectionLimits()
     """How much memory one model call is sent."""
     supporting: Supporting = Supporting()
     """What supporting context may take of a model's window."""
-    episodes: int = Field(default=0, ge=0, le=50)
+    episodes: Annotated[int, Meta(ge=0, le=50)] = 0
     """So many past exchanges of the user's other sessions are recalled at most, by how well they fit the
     newest message; 0: none. They share the injection limits with the facts. Scope `user` only."""
     priming: Priming = Priming()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, StringConstraints, model_validator
+from msgspec import Meta
 
 from runtime.errors import ToolFailure
 from runtime.messages import Message, Request
 from runtime.node import Branch, Config, Inputs, NodeContext, NodeResult, NodeType, Port
+from runtime.shape import Wrong
 
-BranchName = Annotated[str, StringConstraints(pattern=r"^[^\W\d][\w-]*$", max_length=64)]
+BranchName = Annotated[str, Meta(pattern=r"^[^\W\d][\w-]*$", max_length=64)]
 
 
 class When(Config):
@@ -18,7 +19,7 @@ class When(Config):
 
     name: BranchName
     """The branch's output port."""
-    when: str = Field(min_length=1)
+    when: Annotated[str, Meta(min_length=1)]
     """A condition such as `input.priority > 2` or `'refund' in input`."""
 
 
@@ -34,7 +35,7 @@ class Label(Config):
 class Classify(Config):
     """Let a model choose the branch."""
 
-    labels: tuple[Label, ...] = Field(min_length=2)
+    labels: Annotated[tuple[Label, ...], Meta(min_length=2)]
     """The labels to choose from."""
     model: str | None = None
     """`provider:name`. Absent: the default model."""
@@ -52,14 +53,12 @@ class RouterConfig(Config):
     classify: Classify | None = None
     """Let a model choose instead of conditions."""
 
-    @model_validator(mode="after")
-    def _one_way(self) -> RouterConfig:
+    def __post_init__(self) -> None:
         if bool(self.branches) == (self.classify is not None):
-            raise ValueError("give either branches or classify")
+            raise Wrong("give either branches or classify")
         names = self.names()
         if len(set(names)) != len(names):
-            raise ValueError("each branch needs a name of its own")
-        return self
+            raise Wrong("each branch needs a name of its own")
 
     @property
     def model(self) -> str | None:

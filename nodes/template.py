@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import model_validator
+from msgspec import field
 
 from runtime.node import Config, Inputs, NodeContext, NodeResult, NodeType, Port
+from runtime.shape import Wrong
 
 
 class TemplateConfig(Config):
@@ -14,21 +15,12 @@ class TemplateConfig(Config):
 
     text: str | None = None
     """Text with `{{ input }}` or `{{ inputs.<node id> }}`."""
-    json_value: Any = None
+    json_value: Any = field(default=None, name="json")
     """An object or list whose texts are templates; a text that is one expression alone keeps its type."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _json_by_its_name(cls, raw: Any) -> Any:
-        if isinstance(raw, dict) and "json" in raw:
-            raw = {("json_value" if key == "json" else key): value for key, value in raw.items()}
-        return raw
-
-    @model_validator(mode="after")
-    def _one_of_both(self) -> TemplateConfig:
+    def __post_init__(self) -> None:
         if (self.text is None) == (self.json_value is None):
-            raise ValueError("give either text or json")
-        return self
+            raise Wrong("give either text or json")
 
 
 async def run(config: TemplateConfig, inputs: Inputs, ctx: NodeContext) -> NodeResult:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from msgspec import Meta
 
 from runtime.errors import Problem
 from runtime.node import Config, FlowView, NodeType, Port
+from runtime.shape import Wrong
 
 
-class HttpCall(Config):
+class HttpCall(Config, kw_only=True):
     """A request to a web address."""
 
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = "GET"
     """The request's method."""
     url: str
     """The address; may hold `{{ arguments }}`."""
-    headers: dict[str, Any] = Field(default_factory=dict)
+    headers: dict[str, Any] = {}
     """Headers; a secret is written {"secret": "NAME"}."""
     body: Any = None
     """What is sent, as JSON."""
@@ -26,14 +27,14 @@ class HttpCall(Config):
 class ToolConfig(Config):
     """A function that agents may call."""
 
-    function: str | None = Field(default=None, min_length=1, max_length=64)
+    function: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
     """Name of a registered function: calculator, current_time, read_file, one that a package brings, or one
     of your own from --tools FILE.py or the settings' [tools]."""
-    folder: str | None = Field(default=None, min_length=1, max_length=1000)
+    folder: Annotated[str, Meta(min_length=1, max_length=1000)] | None = None
     """The folder that read_file may read, relative to the flow's file."""
-    timeout_s: float | None = Field(default=None, gt=0, le=86_400)
+    timeout_s: Annotated[float, Meta(gt=0, le=86_400)] | None = None
     """Longest time of a call, in seconds. Absent: the function's own, 30 unless it says otherwise."""
-    max_result_tokens: int | None = Field(default=None, ge=1, le=10_000_000)
+    max_result_tokens: Annotated[int, Meta(ge=1, le=10_000_000)] | None = None
     """Longer results are cut, with a mark that says how much is missing. Absent: the function's own, 4,000
     unless it says otherwise."""
     effect: Literal["none", "idempotent", "once"] | None = None
@@ -48,12 +49,10 @@ class ToolConfig(Config):
     approval: bool = False
     """Whether a person must agree to each call."""
 
-    @model_validator(mode="after")
-    def _one_source(self) -> ToolConfig:
+    def __post_init__(self) -> None:
         given = [each for each in (self.function, self.server, self.http) if each is not None]
         if len(given) != 1:
-            raise ValueError("give one of function, server and http")
-        return self
+            raise Wrong("give one of function, server and http")
 
 
 NOT_BUILT = {

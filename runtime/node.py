@@ -10,21 +10,22 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
-from pydantic import BaseModel, ConfigDict
 
 from runtime.errors import Problem
 from runtime.facts import Fact, Kind, Written
-from runtime.field_help import add_help
 from runtime.ledger import Rule
 from runtime.messages import Message, Purpose, Reply, Request
+from runtime.shape import Shape
 
 PortKind = Literal["message", "memory", "budget", "tool"]
 
 
-class Config(BaseModel):
-    """Base of every node's config: frozen, nothing unknown, attribute docstrings become help texts."""
+class Config(Shape):
+    """Base of a node's config: frozen, nothing unknown, the text below a field is its help.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra=add_help, allow_inf_nan=False)
+    Bounds are written `Annotated[int, Meta(ge=1)]`; `__post_init__` checks what concerns several fields and
+    raises `Wrong`. A pydantic model does as well.
+    """
 
 
 class Port(NamedTuple):

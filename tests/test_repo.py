@@ -15,6 +15,7 @@ import pytest
 from runtime.events import Base, event_types
 from runtime.node import NodeType
 from runtime.registry import installed
+from runtime.shape.schema import json_schema
 from tests.repo import ROOT, files, modules, name, promises, promises_held, text
 
 TOP_LEVEL = {
@@ -159,7 +160,7 @@ def test_event_union_is_closed() -> None:
     assert len(event_types()) == 40
 
 
-NODE_MAY_IMPORT = {"node", "spec", "events", "errors", "ledger", "usage", "facts", "messages"}
+NODE_MAY_IMPORT = {"node", "shape", "spec", "events", "errors", "ledger", "usage", "facts", "messages"}
 
 
 @pytest.mark.promise("EVT-1")
@@ -173,7 +174,7 @@ def test_every_event_has_the_common_fields(cls: type[Base]) -> None:
 @pytest.mark.promise("NOD-2")
 @pytest.mark.parametrize("kind", installed().all(), ids=lambda kind: kind.name)
 def test_every_field_of_a_node_has_a_help_text_and_no_other_is_taken(kind: NodeType) -> None:
-    schema = kind.config.model_json_schema()
+    schema = json_schema(kind.config)
     for title, model in {kind.name: schema, **schema.get("$defs", {})}.items():
         if model.get("type") != "object":
             continue

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic.json_schema import models_json_schema
-
 from runtime.node import NodeType
+from runtime.shape.schema import json_schema, json_schemas
 from runtime.spec import FORMAT, FlowSpec
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -15,14 +14,12 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 def flow_schema(types: Sequence[NodeType]) -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of the documents that these node types can make up."""
-    refs, definitions = models_json_schema(
-        [(each.config, "validation") for each in types], ref_template="#/$defs/{model}"
-    )
-    schema = FlowSpec.model_json_schema(ref_template="#/$defs/{model}")
-    found: dict[str, Any] = {**schema.pop("$defs", {}), **definitions.get("$defs", {})}
+    configs, found = json_schemas([each.config for each in types])
+    schema = json_schema(FlowSpec)
+    found |= schema.pop("$defs")
     node = found.pop("NodeSpec")
     schema["properties"]["nodes"]["items"] = {
-        "oneOf": [_node(node, each, refs[(each.config, "validation")]) for each in types]
+        "oneOf": [_node(node, each, config) for each, config in zip(types, configs, strict=True)]
     }
     schema["properties"]["format"] = {"const": FORMAT, "description": "The format and its version."}
     schema["required"] = ["format", "name", "nodes", "edges"]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from runtime.cli import options
 from runtime.cli.files import FlowFile, read_flow
@@ -64,7 +65,7 @@ def flow_spec(name: str | None, origin: FlowFile | None) -> FlowSpec:
     fresh = {"id": SystemClock().new_id(), "name": name or (spec.name if origin else DEFAULT_NAME)}
     if not fresh["name"].strip() or len(fresh["name"]) > 200:
         raise BadInput("A flow's name has 1 to 200 characters.", remedy="Give another name.")
-    return spec.model_copy(update=fresh)
+    return msgspec.structs.replace(spec, **fresh)
 
 
 def first_flow() -> FlowSpec:

@@ -55,6 +55,8 @@ def find_type(registry: Registry, name: str) -> NodeType:
 
 def type_json(node: NodeType) -> dict[str, Any]:
     """A node type as JSON: its words, its ports, and its config as a JSON Schema."""
+    from runtime.shape.schema import json_schema
+
     return {
         "type": node.name,
         "version": node.version,
@@ -66,11 +68,13 @@ def type_json(node: NodeType) -> dict[str, Any]:
         "inputs": [port._asdict() for port in node.inputs],
         "outputs": [port._asdict() for port in node.outputs],
         "runs": node.run is not None,
-        "config": node.config.model_json_schema(),
+        "config": json_schema(node.config),
     }
 
 
 def _lines(node: NodeType) -> list[str]:
+    from runtime.shape.schema import json_schema
+
     on = coloured(sys.stdout)
     lines = [
         f"{paint(node.name, 'bold', on=on)} · {node.title} · version {node.version}",
@@ -79,7 +83,7 @@ def _lines(node: NodeType) -> list[str]:
     ]
     lines += [f"  in   {_port(port)}" for port in node.inputs]
     lines += [f"  out  {_port(port)}" for port in node.outputs]
-    schema = node.config.model_json_schema()
+    schema = json_schema(node.config)
     fields: dict[str, Any] = schema.get("properties", {})
     for name, field in fields.items():
         default = field.get("default", None)

@@ -68,7 +68,7 @@ class Standing(msgspec.Struct, frozen=True):
 
 def rules_of(config: Any) -> Lifecycle:
     """The Memory's `lifecycle` settings for the arithmetic."""
-    fields = {name: getattr(config, name) for name in type(config).model_fields if name != "inclusion"}
+    fields = {name: getattr(config, name) for name in config.__struct_fields__ if name != "inclusion"}
     return Lifecycle(**fields)
 
 

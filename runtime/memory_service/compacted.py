@@ -62,7 +62,7 @@ def compacted(stored: Any) -> Compacted:
 
 def rules_of(config: Any) -> Compaction:
     """The Memory's `compaction` settings for the arithmetic."""
-    names = (name for name in type(config).model_fields if name != "model")
+    names = (name for name in config.__struct_fields__ if name != "model")
     return Compaction(**{name: getattr(config, name) for name in names})
 
 

@@ -43,7 +43,7 @@ class Earlier(NamedTuple):
 
 def rules_of(config: Any) -> Priming:
     """The Memory's `priming` settings for the arithmetic."""
-    return Priming(**{name: getattr(config, name) for name in type(config).model_fields})
+    return Priming(**{name: getattr(config, name) for name in config.__struct_fields__})
 
 
 def summaries_of(facts: Sequence[Fact], node_id: str, session_uid: str, hidden: Hidden) -> list[Earlier]:

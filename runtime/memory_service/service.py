@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from runtime.events import ContextItem, MemoryRefused, MemoryWrite
 from runtime.facts import MODEL_KINDS, Fact, FactWrite, Kind, Origin, Shelf, Written
 from runtime.journal import Journal
@@ -104,7 +106,7 @@ class MemoryService:
     def _sections(self) -> bool:
         """Whether memory is laid out in sections."""
         chosen = self.config.supporting
-        wanted = (chosen.section_priority, chosen.style, *(text for _, text in chosen.headings))
+        wanted = (chosen.section_priority, chosen.style, *msgspec.structs.astuple(chosen.headings))
         return any(each is not None for each in wanted)
 
     async def _episodes(self, wish: Wish) -> list[Candidate]:

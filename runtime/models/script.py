@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from msgspec import UNSET, Meta, UnsetType, field
 
-from runtime.errors import BadConfig, BadInput
-from runtime.field_help import add_help
+from runtime.errors import BadInput
 from runtime.messages import Purpose
 from runtime.models.failures import REMEDIES
-from runtime.usage import parse_money
+from runtime.shape import Misfit, Shape, Wrong, read
+from runtime.shape.own import Dollars
 
 FORMAT = "farthing.script/1"
 ANY_NODE = "*"
@@ -23,11 +22,7 @@ MAX_SCRIPT_BYTES = 16 * 1024 * 1024
 """A larger file is no script."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_extra=add_help)
-
-
-class ScriptedCall(_Strict):
+class ScriptedCall(Shape):
     """A tool call to ask for."""
 
     name: str
@@ -38,101 +33,74 @@ class ScriptedCall(_Strict):
     """The call's id; absent: one is made up."""
 
 
-class ScriptedUsage(_Strict):
+class ScriptedUsage(Shape):
     """The five numbers to report. `input` includes cached and cache_write, `output` includes reasoning."""
 
-    input: int = Field(0, ge=0)
-    cached: int = Field(0, ge=0)
-    cache_write: int = Field(0, ge=0)
-    output: int = Field(0, ge=0)
-    reasoning: int = Field(0, ge=0)
+    input: Annotated[int, Meta(ge=0)] = 0
+    cached: Annotated[int, Meta(ge=0)] = 0
+    cache_write: Annotated[int, Meta(ge=0)] = 0
+    output: Annotated[int, Meta(ge=0)] = 0
+    reasoning: Annotated[int, Meta(ge=0)] = 0
 
 
-class ScriptedError(_Strict):
+class ScriptedError(Shape):
     """A failure to play."""
 
     kind: str
     """Which: auth, quota, rate_limited, provider_down, timeout, stream_broken, empty, …"""
     message: str = "The script says so."
     """What the provider is to have said."""
-    retry_after: float | None = Field(None, ge=0)
+    retry_after: Annotated[float, Meta(ge=0)] | None = None
     """Seconds that it asks to wait."""
     maybe_billed: bool | None = None
     """Whether it may have been charged; absent: as usual for the kind."""
     text: str | None = None
     """What came before it broke off."""
 
-    @field_validator("kind")
-    @classmethod
-    def _known(cls, kind: str) -> str:
-        if kind not in REMEDIES:
-            raise ValueError(f"unknown kind; there are {', '.join(sorted(REMEDIES))}")
-        return kind
+    def __post_init__(self) -> None:
+        if self.kind not in REMEDIES:
+            raise Wrong(f"unknown kind; there are {', '.join(sorted(REMEDIES))}", "kind")
 
 
 OF_A_STEP = frozenset({"main", "thought", "action", "repair"})
 """The purposes that a reply which names none answers: the calls that an agent's steps are made of."""
 
 
-class ScriptedReply(_Strict):
+class ScriptedReply(Shape):
     """One answer, used once in a run."""
 
     text: str | None = None
     """What the model says."""
     tool_calls: tuple[ScriptedCall, ...] = ()
     """The tools it asks for."""
-    usage: ScriptedUsage | None = None
+    usage: ScriptedUsage | UnsetType | None = UNSET
     """What it reports to have used; absent: our own count; null: it reports nothing."""
-    cost: Decimal | None = None
+    cost: Dollars | UnsetType | None = UNSET
     """Dollars that it reports; absent: by the demo price; null: it reports none."""
-    latency_s: float = Field(0.0, ge=0, le=LONGEST_LATENCY_S)
+    latency_s: Annotated[float, Meta(ge=0, le=LONGEST_LATENCY_S)] = 0.0
     """Seconds until the whole answer has come."""
     finish: Literal["stop", "length", "tool_calls"] | None = None
     """Why it stops; absent: as it follows from text and tool calls."""
     error: ScriptedError | None = None
     """The call fails with this instead."""
-    when: str | None = Field(None, alias="if")
+    when: str | None = field(default=None, name="if")
     """A regular expression that must be found in the newest user message; absent: always fits."""
     purpose: Purpose | None = None
     """Which kind of call it answers."""
 
-    @field_validator("cost", mode="before")
-    @classmethod
-    def _money(cls, value: object) -> object:
-        if value is None:
-            return None
+    def __post_init__(self) -> None:
         try:
-            parse_money(value, field="cost")
-        except BadConfig as error:
-            raise ValueError(error.message) from None
-        return Decimal(str(value).strip())
-
-    @field_validator("when")
-    @classmethod
-    def _pattern(cls, value: str | None) -> str | None:
-        try:
-            re.compile(value or "")
+            re.compile(self.when or "")
         except re.error as error:
-            raise ValueError(f"not a regular expression: {error}") from None
-        return value
+            raise Wrong(f"not a regular expression: {error}", "if") from None
 
     def fits(self, purpose: str, asked: str) -> bool:
         """Whether it answers a call of this purpose after this user message."""
         wanted = purpose in OF_A_STEP if self.purpose is None else purpose == self.purpose
         return wanted and (self.when is None or re.search(self.when, asked) is not None)
 
-    @property
-    def says_usage(self) -> bool:
-        """Usage is given, be it null."""
-        return "usage" in self.model_fields_set
 
-    @property
-    def says_cost(self) -> bool:
-        """A cost is given, be it null."""
-        return "cost" in self.model_fields_set
-
-
-class ScriptedResult(_Strict):
+class ScriptedResult(Shape):
     """What a tool is to have given in a rehearsal, used once in a run: a result, or an error."""
 
     result: Any = None
@@ -141,10 +109,8 @@ class ScriptedResult(_Strict):
     """The tool fails with these words instead."""
 
 
-class Script(_Strict):
+class Script(Shape):
     """What a scripted model answers: by node id, `*` for every node."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_extra=add_help, populate_by_name=True)
 
     format: Literal["farthing.script/1"]
     """The format's name and version."""
@@ -157,14 +123,14 @@ class Script(_Strict):
 def parse_script(data: object, *, name: str = "The script") -> Script:
     """A script from its JSON value. Raises BadInput with the path of the first fault."""
     try:
-        return Script.model_validate(data)
-    except ValidationError as error:
-        faults = error.errors(include_url=False)
-        first = faults[0]
-        path = "$" + "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in first["loc"])
-        more = f" ({len(faults) - 1} more)" if len(faults) > 1 else ""
+        return read(Script, data)
+    except Misfit as misfit:
+        from runtime.shape.faults import told
+
+        first, *others = told(misfit)
+        more = f" ({len(others)} more)" if others else ""
         raise BadInput(
-            f"{name} cannot be used: {path}: {first['msg']}{more}.",
+            f"{name} cannot be used: {first}{more}.",
             code="script.invalid",
             remedy=f"Correct it; the format is {FORMAT}.",
         ) from None

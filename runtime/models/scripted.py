@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import UnsetType
 
 from runtime.clock import Clock
 from runtime.errors import ModelFailure, ToolFailure
@@ -152,12 +153,9 @@ class ScriptedModel:
     ) -> Reply:
         tool_calls = tool_calls_of(calls, self._clock.new_id)
         own = self._own_count(request, text, calls)
-        usage: Usage | None = own
-        if entry is not None and (entry.says_usage or entry.error is not None):
-            said = entry.usage
-            usage = None if said is None else Usage(**said.model_dump())
+        usage = _reported(entry, own)
         cost = cost_of(usage or own, DEMO).cost
-        if entry is not None and entry.says_cost:
+        if entry is not None and not isinstance(entry.cost, UnsetType):
             cost = None if entry.cost is None else nanos_up(entry.cost)
         finish = (entry.finish if entry is not None else None) or ("tool_calls" if tool_calls else "stop")
         message = Message("assistant", text or None, tool_calls)
@@ -181,6 +179,14 @@ class ScriptedModel:
                 await self._clock.sleep(pause)
             if on_delta is not None:
                 on_delta(word)
+
+
+def _reported(entry: ScriptedReply | None, own: Usage) -> Usage | None:
+    """What it reports to have used: what the script says; of a failure nothing unless it does."""
+    if entry is None or (isinstance(entry.usage, UnsetType) and entry.error is None):
+        return own
+    said = entry.usage
+    return None if isinstance(said, UnsetType) or said is None else Usage(**msgspec.structs.asdict(said))
 
 
 def _as_sent(call: Any) -> dict[str, Any]:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pydantic import ValidationError
-
 from runtime.node import Config, NodeType
 from runtime.plan.draft import Compiled, Draft, nearest
-from runtime.plan.truth import as_numbers
-from runtime.spec import NodeSpec, plain_numbers, shape_problems
+from runtime.shape import Misfit, read
+from runtime.spec import NodeSpec, plain_numbers
 
 MAY_BE_CREDENTIAL = re.compile(
     r"[A-Za-z0-9_+/=-]{16,}|(?i:pass|pwd|secret|token|key|bearer)\S*\s*[:=\s]\s*\S{6,}"
@@ -62,20 +60,13 @@ def _config(draft: Draft, spec: NodeSpec, kind: NodeType, path: str) -> Config |
     if version < kind.version and kind.migrate is not None:
         raw = kind.migrate(raw, version)
     try:
-        config = kind.config.model_validate(raw)
-    except ValidationError as error:
-        for problem in shape_problems(error, raw, base=f"{path}.config"):
+        return read(kind.config, raw)
+    except Misfit as misfit:
+        from runtime.spec.shape import shape_problems
+
+        for problem in shape_problems(misfit, base=f"{path}.config"):
             draft.problems.append(problem._replace(node_id=spec.id))
         return None
-    for where, truth in as_numbers(raw, config, f"{path}.config"):
-        draft.say(
-            "flow.bad_value",
-            f"{where}: a number belongs here, not {truth}",
-            "Change the value.",
-            spec.id,
-            where,
-        )
-    return config
 
 
 def no_credentials(draft: Draft, value: Any, node_id: str, path: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,15 +48,16 @@ def user_budgets(tables: Sequence[BudgetTable], path: Path) -> tuple[UserBudget,
 
 
 def _budget(table: BudgetTable, path: Path) -> UserBudget | None:
-    if table.limit is None:
+    limit = table.nanos()
+    if limit is None:
         return None
     rule = Rule(
         name=table.name,
         pot=f"settings/{table.name}",
         metric=table.metric,
         period=table.period,
-        limit=table.limit if table.metric == "spend" else table.limit // NANO,
-        threshold_pct=table.threshold_pct if isinstance(table.threshold_pct, Decimal) else None,
+        limit=limit if table.metric == "spend" else limit // NANO,
+        threshold_pct=table.threshold(),
         strict=table.strict,
         unknown_cost=table.unknown_cost,
         everyone=table.whose == "all_users_together",

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from runtime.errors import BadSettings
 from runtime.providers import BUILT_IN, ENV_PROVIDER, Provider
 from runtime.settings.budgets import default_daily, user_budgets
@@ -162,7 +164,7 @@ def _display(document: Document | None, beside: FolderDocument | None) -> Displa
     chosen: dict[str, str] = {}
     for each in (beside, document):
         if each is not None:
-            chosen |= {name: getattr(each.display, name) for name in each.display.model_fields_set}
+            chosen |= msgspec.to_builtins(each.display)  # without what is not given
     return Display(**chosen)  # type: ignore[arg-type]  # checked as literals by the document
 
 

@@ -133,4 +133,9 @@ def _secret(provider: str, name: str, filling: Filling) -> Secret:
 
 def _price(table: PriceTable) -> Price:
     """Nano-dollars for a million tokens."""
-    return Price(input=table.input, output=table.output, cached=table.cached, cache_write=table.cache_write)
+    return Price(
+        input=int(table.input),
+        output=int(table.output),
+        cached=None if table.cached is None else int(table.cached),
+        cache_write=None if table.cache_write is None else int(table.cache_write),
+    )

@@ -3,7 +3,6 @@
 from runtime.spec.document import FORMAT, FORMAT_VERSION, EdgeSpec, FlowSpec, GraphSpec, LoadedFlow, NodeSpec
 from runtime.spec.load import load_flow
 from runtime.spec.save import save_flow
-from runtime.spec.shape import shape_problems
 from runtime.spec.text import MAX_BYTES, MAX_DEPTH, parse_json, plain_numbers
 
 __all__ = [
@@ -20,5 +19,4 @@ __all__ = [
     "parse_json",
     "plain_numbers",
     "save_flow",
-    "shape_problems",
 ]

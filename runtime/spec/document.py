@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from msgspec import Meta, field
 
 from runtime.errors import Problem
-from runtime.field_help import add_help
+from runtime.shape import Shape, Wrong
 
 FORMAT = "farthing.flow/1"
 FORMAT_VERSION = 1
@@ -20,26 +20,22 @@ RESERVED_IDS = ("settings", "limit", "@admin", "*")
 are kept."""
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra=add_help)
-
-
-class NodeSpec(_Part):
+class NodeSpec(Shape):
     """A node as written."""
 
-    id: str = Field(pattern=ID_PATTERN, max_length=ID_CHARS)
+    id: Annotated[str, Meta(pattern=ID_PATTERN, max_length=ID_CHARS)]
     """Unique in the flow."""
     type: str
     """A node type's name."""
     version: int | None = None
     """Version of the node type's config; absent: the current one."""
-    config: dict[str, Any] = Field(default_factory=dict)
+    config: dict[str, Any] = {}
     """The node type's own settings."""
     ui: dict[str, Any] | None = None
     """Position and the like; never changes a run."""
 
 
-class EdgeSpec(_Part):
+class EdgeSpec(Shape):
     """An edge as written; an absent port is the node's main one."""
 
     source: str
@@ -52,23 +48,23 @@ class EdgeSpec(_Part):
     """Input port; absent: the main one."""
 
 
-class GraphSpec(_Part):
+class GraphSpec(Shape):
     """Nodes and edges: a flow's own or a body's."""
 
     nodes: tuple[NodeSpec, ...] = ()
     edges: tuple[EdgeSpec, ...] = ()
 
 
-class FlowSpec(GraphSpec):
+class FlowSpec(GraphSpec, kw_only=True):
     """A flow document."""
 
-    json_schema: str | None = Field(default=None, alias="$schema")
+    json_schema: str | None = field(default=None, name="$schema")
     """Where editors find the schema."""
     format: str = FORMAT
     """`farthing.flow/` and the version of the format."""
     id: str | None = None
     """Given once by `farthing new`; absent, the name serves."""
-    name: str = Field(min_length=1, max_length=200)
+    name: Annotated[str, Meta(min_length=1, max_length=200)]
     """What people call it."""
     description: str = ""
     """What it does, in a sentence or two."""
@@ -80,16 +76,14 @@ class FlowSpec(GraphSpec):
         """What sessions, facts and budgets of this flow are kept under."""
         return self.id or self.name
 
-    @model_validator(mode="after")
-    def _id_is_no_others(self) -> Self:
+    def __post_init__(self) -> None:
         """A pot is `flow id/budget`: an id that reads like a part of another pot would count there."""
         found = self.flow_id
         if "/" in found or found.startswith("shared:") or found in RESERVED_IDS:
-            raise ValueError(
+            raise Wrong(
                 f"{found!r} cannot be the id of a flow (`id`, else its name): one has no /, does not begin"
                 f" with shared:, and is none of {', '.join(RESERVED_IDS)}"
             )
-        return self
 
 
 class LoadedFlow(NamedTuple):

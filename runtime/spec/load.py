@@ -7,11 +7,9 @@ from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
 
-from pydantic import ValidationError
-
 from runtime.errors import BadFlow, Problem
+from runtime.shape import Misfit, read
 from runtime.spec.document import FORMAT, FORMAT_VERSION, FlowSpec, LoadedFlow
-from runtime.spec.shape import shape_problems
 from runtime.spec.text import MAX_BYTES, bad_file, parse_json
 
 VERSION = re.compile("[1-9][0-9]{0,8}")
@@ -30,9 +28,11 @@ def load_flow(raw: bytes, *, name: str = "the flow file") -> LoadedFlow:
         )
     document, warnings, changes = _to_current(document, name)
     try:
-        spec = FlowSpec.model_validate(document)
-    except ValidationError as error:
-        raise BadFlow(shape_problems(error, document), name=_name_of(document)) from None
+        spec = read(FlowSpec, document)
+    except Misfit as misfit:
+        from runtime.spec.shape import shape_problems
+
+        raise BadFlow(shape_problems(misfit), name=_name_of(document)) from None
     return LoadedFlow(spec, raw, sha256(raw).hexdigest(), tuple(warnings), tuple(changes))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from runtime.shape import read
 from runtime.spec.document import FORMAT, EdgeSpec, FlowSpec, GraphSpec, NodeSpec
 
 
@@ -46,7 +47,7 @@ def _node(node: NodeSpec) -> dict[str, Any]:
         document["version"] = node.version
     config = dict(sorted(node.config.items()))
     if isinstance(config.get("body"), dict):  # a body is a graph of its own and is spelled like one
-        config["body"] = _graph(GraphSpec.model_validate(config["body"]))
+        config["body"] = _graph(read(GraphSpec, config["body"]))
     document["config"] = config
     if node.ui:
         document["ui"] = _sorted(node.ui)

@@ -1,93 +1,71 @@
-"""Pydantic's errors as problems with JSON paths, node ids and words for people."""
+"""What does not fit a shape as problems with JSON paths, node ids and words for people."""
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
-from pydantic import ValidationError
-
 from runtime.errors import Problem
+from runtime.shape import Misfit
+from runtime.shape.faults import Fault, faults, json_path
+
+SHOWN = 60
+"""So many characters of a wrong value are repeated."""
 
 
-def shape_problems(error: ValidationError, document: Any, *, base: str = "$") -> list[Problem]:
-    """Pydantic's errors as problems with JSON paths, node ids and words for people."""
-    return [_shape_problem(dict(item), document, base) for item in error.errors(include_url=False)]
+def shape_problems(misfit: Misfit, *, base: str = "$") -> list[Problem]:
+    """All that is wrong, with JSON paths from `base` on; nodes of a flow by their ids."""
+    return [_problem(fault, misfit.value, base) for fault in faults(misfit)]
 
 
-def _shape_problem(item: dict[str, Any], document: Any, base: str) -> Problem:
-    path, node_id, here = base, None, document
-    for key in item["loc"]:
-        if isinstance(key, int):
-            path += f"[{key}]"
-        elif isinstance(here, dict) and (key in here or item["type"] == "missing"):
-            path += f".{key}"
-        else:
-            continue  # pydantic's own tags of unions are no part of the document
-        try:
-            here = here[key]
-        except (KeyError, IndexError, TypeError):
-            here = None
-        if isinstance(here, dict) and isinstance(here.get("id"), str) and node_id is None and base == "$":
-            node_id = here["id"] if path.startswith("$.nodes") else None
-    return Problem(*_words(item, path), node_id=node_id, path=path)
+def _problem(fault: Fault, document: Any, base: str) -> Problem:
+    path = json_path(fault.place, base)
+    return Problem(*_words(fault, path), node_id=_node_id(fault, document, base), path=path)
 
 
-def _words(item: dict[str, Any], path: str) -> tuple[str, str, str]:
-    name = path.rsplit(".", 1)[-1]
-    if item["type"] == "extra_forbidden":
+def _node_id(fault: Fault, document: Any, base: str) -> str | None:
+    if base != "$" or fault.place[:1] != ("nodes",) or len(fault.place) < 2:
+        return None
+    try:
+        found = document["nodes"][fault.place[1]]["id"]
+    except (KeyError, IndexError, TypeError):
+        return None
+    return found if isinstance(found, str) else None
+
+
+def _words(fault: Fault, path: str) -> tuple[str, str, str]:
+    name = str(fault.place[-1]) if fault.place else path
+    if fault.kind == "unknown":
         return (
             "flow.unknown_field",
             f"{path} is not a field that exists",
             f"Remove {name!r} or mend its name.",
         )
-    if item["type"] == "missing":
+    if fault.kind == "missing":
         return "flow.missing_field", f"{path} is missing", f"Add {name!r}."
-    if item["type"] == "string_pattern_mismatch":
+    if fault.kind == "pattern":
         return (
             "flow.bad_id",
-            f"{path} is {item.get('input')!r}, which is no usable id",
+            f"{path} is {fault.value!r}, which is no usable id",
             "Use a letter first, then letters, digits, - or _, 64 at most.",
         )
-    return "flow.bad_value", f"{path}: {_wrong(item)}", "Change the value."
+    return "flow.bad_value", f"{path}: {_wrong(fault)}", "Change the value."
 
 
-def _wrong(item: dict[str, Any]) -> str:
-    """What is wrong with a value, as one says it of JSON: pydantic speaks of Python's types."""
-    kind, more = item["type"], item.get("ctx", {})
-    wanted = next((words for types, words in _BELONGS.items() if kind in types), None)
-    if wanted is not None:
-        return f"{wanted} belongs here, not {_shown(item['input'])}"
-    if kind in ("literal_error", "enum"):
-        return f"{_shown(item['input'])} is none of {str(more['expected']).replace(' or ', ', ')}"
-    if kind in _BOUNDS and isinstance(item["input"], bool):
-        return f"a number belongs here, not {_shown(item['input'])}"
-    if kind in _BOUNDS:
-        words, key = _BOUNDS[kind]
-        return f"{_shown(item['input'])} is too {words} {more[key]}"
-    text = str(item["msg"]).removeprefix("Value error, ").rstrip(".")
-    return text[:1].lower() + text[1:]
+def _wrong(fault: Fault) -> str:
+    shown = _shown(fault.value)
+    match fault.kind:
+        case "belongs":
+            return f"{fault.words} belongs here, not {shown}"
+        case "choice":
+            return f"{shown} is none of {fault.words}"
+        case "small" | "large":
+            return f"{shown} is too {fault.kind}: {fault.words}"
+    return fault.words
 
 
 def _shown(value: Any) -> str:
     """A value as JSON writes it, short."""
     named = {True: "true", False: "false"}.get(value) if isinstance(value, bool) else None
-    text = named or ("null" if value is None else repr(value))
+    text = named or ("null" if value is None else str(value) if isinstance(value, Decimal) else repr(value))
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
-
-
-SHOWN = 60
-"""So many characters of a wrong value are repeated."""
-_BELONGS = {
-    ("model_type", "model_attributes_type", "dict_type", "dataclass_type"): "an object",
-    ("list_type", "tuple_type", "set_type"): "a list",
-    ("string_type",): "a text",
-    ("int_type", "int_parsing", "int_from_float", "int_parsing_size"): "a whole number",
-    ("float_type", "float_parsing", "decimal_type", "decimal_parsing", "finite_number"): "a number",
-    ("bool_type", "bool_parsing"): "true or false",
-}
-_BOUNDS = {
-    "greater_than_equal": ("small: at least", "ge"),
-    "greater_than": ("small: more than", "gt"),
-    "less_than_equal": ("large: at most", "le"),
-    "less_than": ("large: less than", "lt"),
-}

@@ -10,6 +10,7 @@ from runtime.cli.files import EXAMPLE, example_names, examples_folder, read_flow
 from runtime.cli.flow_schema import flow_schema
 from runtime.errors import NotFound
 from runtime.node import NodeType, Port
+from runtime.shape.schema import json_schema
 from runtime.spec import load_flow, save_flow
 from studio.api.route import Call, Endpoint
 from studio.api.shapes import raw
@@ -89,7 +90,7 @@ def type_out(node: NodeType) -> TypeOut:
         version=node.version,
         inputs=[port_out(port) for port in node.inputs],
         outputs=[port_out(port) for port in node.outputs],
-        schema=node.config.model_json_schema(),
+        schema=json_schema(node.config),
         templates=list(node.templates),
         keywords=list(node.keywords),
         attachment=node.run is None,

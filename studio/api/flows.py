@@ -113,7 +113,7 @@ async def save(call: Call) -> SavedOut:
         if call.body.base_hash is None and (
             spec.id is None or spec.id.startswith(EXAMPLE_ID) or spec.id in known
         ):
-            spec = spec.model_copy(update={"id": call.studio.services.clock.new_id()})
+            spec = msgspec.structs.replace(spec, id=call.studio.services.clock.new_id())
         return await _write(call, path, spec, call.body.base_hash)
 
 
@@ -121,7 +121,7 @@ async def duplicate(call: Call) -> SavedOut:
     """Copy a flow to another path, under an id of its own."""
     folder = call.studio.folder
     loaded = await asyncio.to_thread(folder.open, call.path["path"])
-    spec = loaded.spec.model_copy(update={"id": call.studio.services.clock.new_id()})
+    spec = msgspec.structs.replace(loaded.spec, id=call.studio.services.clock.new_id())
     async with call.studio.saving:
         return await _write(call, call.body.to, spec, None)
 

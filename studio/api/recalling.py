@@ -89,8 +89,8 @@ async def recall(call: Call) -> RecallOut:
     bindings = await call.studio.memories.of_flow(shelf, flow_id, user_id)
     config = next((each.config for each in bindings.values()), None) or call.studio.memories.default()
     if query.tokens is not None:
-        limits = config.injection.model_copy(update={"tokens": query.tokens})
-        config = config.model_copy(update={"injection": limits})
+        limits = msgspec.structs.replace(config.injection, tokens=query.tokens)
+        config = msgspec.structs.replace(config, injection=limits)
     memory = await _memory(call, shelf, flow_id, bindings, config)
     counter, model = call.studio.services.gate.counter, ""
     given = await memory.inject(lambda text: counter.text(model, text), query=query.q)

@@ -13,6 +13,7 @@ from runtime.plan import Plan, PlanNode, compile_flow
 from runtime.providers import SCRIPTED
 from runtime.registry import Registry
 from runtime.settings import Settings
+from runtime.shape import Misfit, read
 from runtime.spec import load_flow, plain_numbers, save_flow
 from studio.api.catalog import PortOut, port_out
 from studio.api.route import LARGE_BODY, Call, Endpoint
@@ -132,8 +133,8 @@ def _config(node: dict[str, Any], registry: Registry) -> tuple[NodeType, Any] | 
         known = registry.get(kind) if isinstance(kind, str) else None
         if known is None or not isinstance(given, dict):
             return None
-        return known, known.config.model_validate(plain_numbers(given))
-    except (ValueError, RecursionError, FarthingError):
+        return known, read(known.config, plain_numbers(given))
+    except (Misfit, RecursionError, FarthingError):
         return None
 
 

@@ -12,6 +12,8 @@ from nodes.tool import node as tool_node
 from runtime.errors import BadFlow, Problem
 from runtime.plan import Plan, compile_flow
 from runtime.registry import installed
+from runtime.shape import read
+from runtime.shape.schema import json_schema
 from runtime.spec import load_flow
 from tests.flows import agent_flow, node
 
@@ -32,7 +34,7 @@ def problems(**config: Any) -> list[Problem]:
 @pytest.mark.promise("NOD-1", "NOD-2")
 def test_it_is_registered_and_explains_every_field() -> None:
     assert installed().get("tool") is tool_node
-    schema = tool_node.config.model_json_schema()
+    schema = json_schema(tool_node.config)
     assert all(field.get("description") for field in schema["properties"].values())
 
 
@@ -91,7 +93,7 @@ def test_a_folder_belongs_to_functions_that_read_one(tmp_path: Path) -> None:
 
 def test_its_card_says_what_it_calls() -> None:
     assert tool_node.summary is not None
-    config = tool_node.config.model_validate({"function": "read_file", "folder": "docs"})
+    config = read(tool_node.config, {"function": "read_file", "folder": "docs"})
     assert tool_node.summary(config) == "read_file in docs"
 
 

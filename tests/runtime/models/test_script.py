@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from runtime.errors import BadInput
-from runtime.models.script import FORMAT, Script, load_script, parse_script
+from runtime.models.script import FORMAT, Script, ScriptedUsage, load_script, parse_script
 
 
 def parsed(*replies: dict[str, Any]) -> Script:
@@ -31,15 +32,15 @@ def test_script_reads_every_field() -> None:
     }
     (read,) = parsed(reply).replies["helper"]
     assert read.tool_calls[1].arguments == "{broken"
-    assert read.cost == Decimal("0.40") and read.says_cost and read.says_usage
+    assert read.cost == Decimal("0.40") and isinstance(read.usage, ScriptedUsage)
     assert read.fits("summary", "well hallo") and not read.fits("summary", "bye")
     assert not read.fits("main", "hello")
 
 
 def test_script_tells_absent_from_null() -> None:
     bare, null = parsed({"text": "a"}, {"text": "b", "usage": None, "cost": None}).replies["helper"]
-    assert (bare.says_usage, bare.says_cost) == (False, False)
-    assert (null.says_usage, null.says_cost) == (True, True)
+    assert (bare.usage, bare.cost) == (UNSET, UNSET)
+    assert (null.usage, null.cost) == (None, None)
 
 
 FAULTS: dict[str, tuple[Any, str]] = {

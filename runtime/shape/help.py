@@ -1,7 +1,6 @@
-"""Help texts of config fields: the text below a field in its class becomes its description in JSON Schema.
+"""Help texts of fields: the text below a field in its class becomes its description in JSON Schema.
 
-Pydantic can do this when a class is made, which reads and parses the source at every start; here it is done
-when a schema is asked for.
+That reads and parses the source, so it is done when a schema is asked for and not when a class is made.
 """
 
 from __future__ import annotations
@@ -11,23 +10,18 @@ from itertools import pairwise
 from typing import Any
 
 
-def add_help(schema: dict[str, Any], cls: type[Any]) -> None:
-    """Put each field's help into the schema of a model; use it as pydantic's `json_schema_extra`."""
-    properties = schema.get("properties", {})
-    fields = getattr(cls, "model_fields", {})
-    for owner in reversed(cls.__mro__):
-        for name, text in _texts(owner).items():
-            shown = properties.get(name)
-            if shown is None and name in fields:
-                shown = properties.get(fields[name].alias or name)
-            if isinstance(shown, dict):
-                shown["description"] = text
+def helps(shape: type[Any]) -> dict[str, str]:
+    """Help by attribute name, of this class and those it stands on."""
+    found: dict[str, str] = {}
+    for owner in reversed(shape.__mro__):
+        found |= _texts(owner)
+    return found
 
 
 @cache
 def _texts(cls: type[Any]) -> dict[str, str]:
     """The text below each annotated field in the body of a class; none where the source is not there."""
-    if cls.__module__.partition(".")[0] in ("builtins", "pydantic", "typing"):
+    if cls.__module__.partition(".")[0] in ("builtins", "pydantic", "msgspec", "typing"):
         return {}
     import ast
     import inspect
