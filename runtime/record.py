@@ -386,6 +386,14 @@ class LimitChange(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
 
 
+class Lease(NamedTuple):
+    """The right to do something that only one may do at a time, until a time. `holder` is whoever has it."""
+
+    name: str
+    holder: str
+    until: datetime
+
+
 class OrphanCall(NamedTuple):
     """A call whose owner died, charged at its estimate."""
 
@@ -431,7 +439,7 @@ class Record(Protocol):
 
     async def reap(self) -> list[Interrupted]:
         """End the runs of owners that died: their open calls are settled at their estimates, never
-        released, their waiters leave, the run is `interrupted` with its events."""
+        released, their waiters leave, the run is `interrupted` with its events; their leases are free."""
         ...
 
     # -- runs
@@ -572,6 +580,21 @@ class Record(Protocol):
 
     async def change_limit(self, change: LimitChange, events: Sequence[Event]) -> tuple[Entry, ...]:
         """A ledger row with actor and reason, effective at the next decision in every process."""
+        ...
+
+    # -- one at a time
+
+    async def take_lease(self, lease: Lease, at: datetime) -> bool:
+        """Take or renew a lease. False while another holder has it, whose time is not over and whose process
+        is not known to be dead (see `reap`)."""
+        ...
+
+    async def drop_lease(self, lease: Lease) -> None:
+        """Let it go; harmless where it is somebody else's by now."""
+        ...
+
+    async def lease_held(self, name: str, at: datetime) -> bool:
+        """Whether anybody has this lease."""
         ...
 
     # -- reads

@@ -45,7 +45,7 @@ class Long(NamedTuple):
 LONG = {
     "runtime/events.py": Long(660, "the closed union, every event on one page"),
     "runtime/record.py": Long(730, "the storage protocol, every verb and read on one page"),
-    "runtime/store/tables.py": Long(330, "every table of the database on one page"),
+    "runtime/store/tables.py": Long(350, "every table of the database on one page"),
     "nodes/memory.py": Long(340, "every setting of memory, which are its form and its help"),
     "runtime/ledger.py": Long(340, "the whole arithmetic of budgets, pure"),
 }

@@ -101,7 +101,7 @@ async def _compact(
 
 async def _carried_out(prepared: Prepared, services: Services, line: SessionLine) -> list[Done]:
     from runtime.run.compacting import sums_up
-    from runtime.run.maintaining import Job, maintain
+    from runtime.run.maintaining import Care, Job
 
     jobs = []
     for node in prepared.plan.reasoners:
@@ -115,7 +115,7 @@ async def _carried_out(prepared: Prepared, services: Services, line: SessionLine
             code="memory.no_compaction",
             remedy="Set it in the flow and run it once, or leave the session as it is.",
         )
-    works = await maintain(prepared, services, jobs)
+    works = await Care(prepared, services, jobs).carry_out()
     return [Done(job.node.id, work.outcome) for job, work in zip(jobs, works, strict=True)]
 
 

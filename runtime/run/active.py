@@ -97,10 +97,10 @@ class ActiveRun:
         """Begin in the background what this turn calls for: extraction, compaction, ageing."""
         if not any(_cared_for(memory.config) for _, memory in run.memories):
             return
-        from runtime.run.maintaining import jobs_of, maintain
+        from runtime.run.maintaining import Care, jobs_of
 
-        work = maintain(self.prepared, self._services, jobs_of(run))
-        self._services.maintenance.begin(self.prepared.session, work)
+        care = Care(self.prepared, self._services, jobs_of(run))
+        self._services.maintenance.begin(self.prepared.session, care)
 
     async def _claim(self) -> Claimed:
         """Begin the run in the store, once its flow may do what it needs. Whoever waits for `claimed` is told
@@ -117,11 +117,22 @@ class ActiveRun:
         return claimed
 
     async def _maintained(self) -> None:
-        """Wait until no maintenance of this session is under way, or this run is cancelled."""
-        maintenance, session = self._services.maintenance, self.prepared.session
-        if maintenance.busy(session):
-            self._waiting = asyncio.ensure_future(maintenance.settled(session))
+        """Wait until no maintenance of this session is under way, here or in another process, or this run is
+        cancelled."""
+        memories = [node.memory for node in self.prepared.plan.reasoners if node.memory is not None]
+        busy = self._services.maintenance.busy(self.prepared.session)
+        if not self._cancelled and (busy or any(_cared_for(memory.config) for memory in memories)):
+            self._waiting = asyncio.ensure_future(self._until_maintained())
             await asyncio.wait([self._waiting])
+            if not self._waiting.cancelled():
+                self._waiting.result()
+
+    async def _until_maintained(self) -> None:
+        from runtime.run.leasing import care_of, until_free
+
+        services, session = self._services, self.prepared.session
+        await services.maintenance.settled(session)
+        await until_free(services.record, services.clock, care_of(session))
 
     async def _claim_now(self) -> Claimed:
         prepared, services, now = self.prepared, self._services, self._services.clock.now()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -42,15 +43,23 @@ class BesideRun:
 
     async def carry_out(self, work: Callable[[], Awaitable[None]]) -> None:
         """Claim, work, finish. An error of our own ends the run as failed and is not raised."""
-        await to_the_end(self._claim())
+        _, cancelled = await to_the_end(self._claim())
         state, error = "cancelled", None
         try:
+            if cancelled:
+                raise asyncio.CancelledError
             await work()
             state = "completed"
         except FarthingError as failure:
             state, error = "failed", failure
         finally:
             await to_the_end(self._finish(state, error))
+
+    async def skip(self, why: str, remedy: str) -> None:
+        """Claim and finish as cancelled, without any work: what was wished for is on record."""
+        await to_the_end(self._claim())
+        error = FarthingError(why, code="maintenance.skipped", remedy=remedy)
+        await to_the_end(self._finish("cancelled", error))
 
     async def _claim(self) -> None:
         what, now = self._purpose, self.services.clock.now()

@@ -19,6 +19,7 @@ from runtime.run.ageing import ShelfAgeing
 from runtime.run.beside import BesideRun, Purpose
 from runtime.run.compacting import Compacting
 from runtime.run.extraction import extract
+from runtime.run.leasing import Leased, care_of
 from runtime.run.prepare import Prepared
 from runtime.run.services import Services, side
 
@@ -48,18 +49,35 @@ def jobs_of(run: Run) -> list[Job]:
     ]
 
 
-async def maintain(prepared: Prepared, services: Services, jobs: Sequence[Job]) -> list[Compacting]:
-    """Do what is due for the agents of one session; no run is begun where nothing is. What came of each
-    compaction."""
-    works = [Compacting(services, job.node, job.shelf, job.session_uid) for job in jobs]
-    due: list[tuple[Job, Compacting]] = []
-    for job, work in zip(jobs, works, strict=True):
-        if await work.wanted(job.reading, by_hand=job.by_hand) or _extracts(job):
-            due.append((job, work))
-    ages = [] if any(job.by_hand for job in jobs) else await _due_to_age(services, jobs)
-    if due or ages:
-        await _Run(prepared, services, jobs[0].session_uid).carry_out(due, ages)
-    return works
+class Care:
+    """What is to be done for the agents of one session, one at a time in all processes."""
+
+    def __init__(self, prepared: Prepared, services: Services, jobs: Sequence[Job]) -> None:
+        self._prepared, self._services, self._jobs = prepared, services, jobs
+        self._begun = False
+
+    async def carry_out(self) -> list[Compacting]:
+        """Do what is due; no run is begun where nothing is. What came of each compaction."""
+        services, jobs = self._services, self._jobs
+        works = [Compacting(services, job.node, job.shelf, job.session_uid) for job in jobs]
+        async with Leased(services.record, services.clock, care_of(self._prepared.session)):
+            due: list[tuple[Job, Compacting]] = []
+            for job, work in zip(jobs, works, strict=True):
+                if await work.wanted(job.reading, by_hand=job.by_hand) or _extracts(job):
+                    due.append((job, work))
+            ages = [] if any(job.by_hand for job in jobs) else await _due_to_age(services, jobs)
+            if due or ages:
+                self._begun = True
+                await self._run().carry_out(due, ages)
+        return works
+
+    async def skip(self) -> None:
+        """Leave a run that says it was cancelled before it did anything."""
+        if not self._begun:
+            await self._run().skip()
+
+    def _run(self) -> _Run:
+        return _Run(self._prepared, self._services, self._jobs[0].session_uid)
 
 
 Age = tuple[Job, ShelfAgeing]
@@ -119,6 +137,13 @@ class _Run:
                 await ageing.carry_out(self._account(job.node), actor)
 
         await self._run.carry_out(work)
+
+    async def skip(self) -> None:
+        """Only say that there was something to look at, and that it was not."""
+        await self._run.skip(
+            "Skipped: the process was asked to end before the maintenance after a turn began.",
+            "Old turns are looked at again after the next turn; nothing was extracted from this one.",
+        )
 
     async def _one(self, job: Job, work: Compacting) -> None:
         account = self._account(job.node)

@@ -158,7 +158,27 @@ def sixth(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE call ADD COLUMN terms BLOB")
 
 
-STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (first, second, third, fourth, fifth, sixth)
+_SEVENTH = """
+CREATE TABLE lease (
+  name TEXT NOT NULL PRIMARY KEY, owner TEXT NOT NULL, holder TEXT NOT NULL, until INTEGER NOT NULL
+) WITHOUT ROWID;
+"""
+
+
+def seventh(connection: sqlite3.Connection) -> None:
+    """What only one process may do at a time, and which one does."""
+    _run(connection, _SEVENTH)
+
+
+STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (
+    first,
+    second,
+    third,
+    fourth,
+    fifth,
+    sixth,
+    seventh,
+)
 VERSION = len(STEPS)
 
 

@@ -22,6 +22,16 @@ class Owner(SQLModel, table=True):
     since: int
 
 
+class Lease(SQLModel, table=True):
+    """Who does what only one may do at a time: until when, and as which process."""
+
+    __table_args__ = {"sqlite_with_rowid": False}
+    name: str = Field(primary_key=True)
+    owner: str
+    holder: str
+    until: int
+
+
 class Pulse(SQLModel, table=True):
     """One row: how often something happened that may let a waiting call through."""
 

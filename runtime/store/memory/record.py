@@ -40,6 +40,7 @@ from runtime.record import (
 )
 from runtime.store.memory import reads
 from runtime.store.memory.governing import MemoryGoverning
+from runtime.store.memory.leases import MemoryLeases
 from runtime.store.memory.rows import MemoryRows
 from runtime.store.memory.rows_runs import put_events
 from runtime.store.memory.state import State
@@ -50,7 +51,7 @@ from runtime.store.waiting import Waiting
 T = TypeVar("T")
 
 
-class MemoryRecord(TurnReads, MemoryGoverning):
+class MemoryRecord(TurnReads, MemoryGoverning, MemoryLeases):
     """`runtime.record.Record` in memory.
 
     A verb is one synchronous act of the loop's thread, so that it cannot be cancelled half-way; one that
@@ -58,6 +59,7 @@ class MemoryRecord(TurnReads, MemoryGoverning):
     """
 
     def __init__(self, clock: Clock) -> None:
+        super().__init__()
         self._clock = clock
         self._state = State()
         self._rows = MemoryRows(self._state)

@@ -72,12 +72,17 @@ def resign(rows: SqliteRows) -> bool:
     """Leave, unless runs are still under way: those are ended by whoever finds the lock free."""
     if rows.runs_of_owner(rows.owner):
         return False
-    rows.execute("DELETE FROM owner WHERE id = ?", (rows.owner,))
+    _leave(rows, rows.owner)
     return True
+
+
+def _leave(rows: SqliteRows, owner: str) -> None:
+    rows.execute("DELETE FROM lease WHERE owner = ?", (owner,))
+    rows.execute("DELETE FROM owner WHERE id = ?", (owner,))
 
 
 def end_runs(rows: SqliteRows, owner: str, at: datetime) -> list[Interrupted]:
     """End what a dead owner left; a second time there is nothing left to do."""
     ended = [interrupt(rows, run, at) for run in rows.runs_of_owner(owner)]
-    rows.execute("DELETE FROM owner WHERE id = ?", (owner,))
+    _leave(rows, owner)
     return ended

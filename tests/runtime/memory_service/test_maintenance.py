@@ -180,27 +180,34 @@ async def test_one_a_session_and_awaited_before_its_next_prompt() -> None:
     one = SessionKey("real", "ann", "f", "one")
     done: list[str] = []
 
-    async def work(name: str) -> None:
-        await clock.sleep(5)
-        done.append(name)
+    class Work:
+        def __init__(self, name: str) -> None:
+            self.name = name
 
-    maintenance.begin(one, work("first"))
-    maintenance.begin(one, work("second"))
-    maintenance.begin(one._replace(name="two"), work("other"))
+        async def carry_out(self) -> None:
+            await clock.sleep(5)
+            done.append(self.name)
+
+        async def skip(self) -> None:
+            done.append(f"not {self.name}")
+
+    maintenance.begin(one, Work("first"))
+    maintenance.begin(one, Work("second"))
+    maintenance.begin(one._replace(name="two"), Work("other"))
     await maintenance.settled(one._replace(name="three"))
     assert done == []
     await maintenance.settled(one)
     assert sorted(done) == ["first", "other", "second"], "what came second waited for its turn"
     assert done[-1] == "second"
     await maintenance.idle()
-    maintenance.begin(one, work("third"))
-    maintenance.begin(one, work("fourth"))
+    maintenance.begin(one, Work("third"))
+    maintenance.begin(one, Work("fourth"))
     waiting = asyncio.create_task(maintenance.idle())
     await asyncio.sleep(0)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    assert done[3:] == []
+    assert done[3:] == ["not third", "not fourth"]
     assert not maintenance.busy(one)
 
 
@@ -308,6 +315,16 @@ async def test_a_buffer_is_cut_after_what_is_summed_up(tmp_path: Path) -> None:
     assert "turn 10 " in rest[-3]
 
 
+class Endless:
+    """Maintenance that does not end by itself."""
+
+    async def carry_out(self) -> None:
+        await asyncio.sleep(60)
+
+    async def skip(self) -> None:
+        """There is nothing to say."""
+
+
 async def test_a_run_that_waits_for_maintenance_can_be_cancelled_at_once() -> None:
     clock = SystemClock()
     async with Bench(clock=clock) as bench:
@@ -315,7 +332,7 @@ async def test_a_run_that_waits_for_maintenance_can_be_cancelled_at_once() -> No
         services = Services(bench.record, bench.settings, clock, clients=clients)
         raw = msgspec.json.encode(agent_flow())
         prepared = prepare(RunRequest(flow_bytes=raw, input="go", session="s", trusted=True), services)
-        services.maintenance.begin(prepared.session, asyncio.sleep(60))
+        services.maintenance.begin(prepared.session, Endless())
         run = start(prepared, services)
         await asyncio.sleep(0.05)
         assert not run.claimed.done(), "it waits"
