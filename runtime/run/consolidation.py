@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -20,7 +20,6 @@ from runtime.events import MemoryProposed
 from runtime.facts import Fact, Partition
 from runtime.memory.consolidation import proposals, text_of
 from runtime.memory.pairing import batches, pairs
-from runtime.memory.policies import Vector
 from runtime.memory_service.consolidated import Past, past
 from runtime.memory_service.consolidating import (
     Done,
@@ -34,6 +33,9 @@ from runtime.memory_service.consolidating import (
 from runtime.run.judge import AtMost, Question, at_most, judge_for
 from runtime.run.judging import Answers, ask
 from runtime.run.services import Assignment, Services
+
+if TYPE_CHECKING:
+    from runtime.memory.pairing import Vector
 
 Step = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and of how much."""
@@ -159,13 +161,13 @@ async def _questions(services: Services, wish: Wish, before: Past) -> list[Quest
     return found
 
 
-def _vectors(facts: Sequence[Fact]) -> list[Vector] | None:
+def _vectors(facts: Sequence[Fact]) -> Sequence[Vector] | None:
     """The meaning of facts as vectors, where the extra for it is installed."""
     if len(facts) < 2 or find_spec("wordllama") is None:
         return None
     from runtime.memory.finding.embed import StaticEmbedder
 
-    return [vector.tolist() for vector in StaticEmbedder()([text_of(fact) for fact in facts])]
+    return StaticEmbedder()([text_of(fact) for fact in facts])
 
 
 async def _ask(

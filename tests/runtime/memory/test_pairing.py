@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import tracemalloc
 from datetime import timedelta
+from importlib.util import find_spec
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.facts import Fact
+from runtime.memory.finding.embed import StaticEmbedder
+from runtime.memory.finding.tokens import Tokens
 from runtime.memory.judging import key_of, question, verdicts_of
 from runtime.memory.pairing import Judging, Pair, batches, pairs
+from tests.runtime.memory.facts_maker import make_facts
 from tests.runtime.store.support import START
 
 
@@ -55,6 +61,66 @@ def test_meaning_finds_a_pair_that_shares_no_word() -> None:
     assert found(*facts) == []
     assert found(*facts, vectors=vectors) == [("a", "b")]
     assert found(*facts, vectors=([0.0, 0.0], [0.0, 0.0], [0.0, 1.0])) == []
+
+
+TEXTS = st.lists(
+    st.lists(st.sampled_from(["tea", "green", "black", "boat", "lake", "likes"]), min_size=1, max_size=5),
+    min_size=2,
+    max_size=15,
+)
+
+
+@given(TEXTS, st.integers(0, 2**32))
+def test_pairs_are_those_of_comparing_every_fact_with_every_other(texts: list[list[str]], seed: int) -> None:
+    facts = [fact(f"k{n:02}", " ".join(words)) for n, words in enumerate(texts)]
+    vectors = np.random.default_rng(seed).normal(0.5, 1, (len(facts), 3))
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    words = [frozenset(Tokens().terms(f"{one.key} {one.value}")) for one in facts]
+    rules = Judging(most_per_fact=100)
+    expected = {
+        (facts[i].key, facts[j].key)
+        for j in range(len(facts))
+        for i in range(j)
+        if 2 * len(words[i] & words[j]) / max(1, len(words[i]) + len(words[j])) >= 0.3
+        or unit[i] @ unit[j] >= 0.6
+    }
+    kept = pairs(facts, rules=rules, vectors=list(vectors))
+    assert {(pair.one.key, pair.other.key) for pair in kept} == expected
+    assert all(0 < pair.likeness <= 1 + 1e-5 for pair in kept)
+
+
+def test_a_rare_word_in_common_counts_more_than_a_common_one() -> None:
+    facts = [fact(f"{name}_home", f"{name} lives downtown") for name in ("ada", "ivo", "uma", "leo", "kim")]
+    facts.append(fact("more", "downtown ada resides"))
+    assert found(*facts)[0] == ("ada_home", "more")
+
+
+def test_what_is_held_grows_with_the_facts_and_not_with_their_pairs() -> None:
+    facts = [fact(f"k{n:04}", "likes green tea") for n in range(2000)]
+    vectors = np.ones((2000, 8), dtype=np.float32)
+    tracemalloc.start()
+    try:
+        kept = pairs(facts, vectors=list(vectors))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(kept) == Judging().most_pairs
+    assert (
+        peak < 40e6
+    )  # the two million pairs alone would be 16 million bytes as bare numbers, 400 as objects
+
+
+@pytest.mark.skipif(find_spec("wordllama") is None, reason="the extra [embed] is not installed")
+def test_static_embeddings_find_the_same_statement_in_other_words() -> None:
+    made = make_facts(300, pairs=15)
+    values = [str(one.value) for one in made.facts]
+    by_words, by_meaning = (
+        {(pair.one.key, pair.other.key) for pair in pairs(made.facts, vectors=vectors)}
+        for vectors in (None, StaticEmbedder()(values))
+    )
+    assert len(by_meaning) == len(by_words) == Judging().most_pairs
+    assert len(by_meaning & made.same) >= 13
+    assert len(by_words & made.same) <= 5
 
 
 def test_what_was_judged_is_not_asked_again_until_a_version_is_new() -> None:
