@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import msgspec
 
 from runtime.secrets.redact import Redactor
+from runtime.secrets.streamed import Streamed
 
 JOIN_S = 0.02
 """How long pieces wait for company: nobody sees 50 frames a second, and 20 tokens are one frame."""
@@ -26,23 +27,20 @@ class DeltaOut(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(slots=True)
 class _Speech:
-    """What one call has said: `raw` as it came, `clean` without secrets, of which `sent` characters went."""
+    """What one call has said: `raw` waits, `sent` is what went, without secrets."""
 
     run_id: str
     call: str
+    stream: Streamed
     raw: str = ""
-    clean: str = ""
-    sent: int = 0
+    sent: str = ""
 
 
 class Live:
     """The calls of one run that are speaking, by node. `publish` is given frames as they come."""
 
-    def __init__(
-        self, redactor: Redactor | None, secrets: Iterable[str], publish: Callable[[bytes], None]
-    ) -> None:
+    def __init__(self, redactor: Redactor | None, publish: Callable[[bytes], None]) -> None:
         self._redactor, self._publish = redactor, publish
-        self._secrets = tuple(secret for secret in secrets if secret)
         self._speaking: dict[str, _Speech] = {}
         self._waiting: dict[str, _Speech] = {}
         self._timer: asyncio.TimerHandle | None = None
@@ -50,7 +48,7 @@ class Live:
     def opened(self, run_id: str, node_id: str, call: str) -> None:
         """A call of a node goes out: what it says comes next."""
         self.closed(node_id)
-        self._speaking[node_id] = _Speech(run_id, call)
+        self._speaking[node_id] = _Speech(run_id, call, Streamed(self._redactor))
 
     def heard(self, node_id: str, text: str) -> None:
         """A piece of text of the node's call in flight."""
@@ -76,16 +74,15 @@ class Live:
             self._timer = None
         waiting, self._waiting = self._waiting, {}
         for node_id, speech in waiting.items():
-            speech.clean = self._cleaned(speech)
-            if len(speech.clean) > speech.sent:
-                news, offset = speech.clean[speech.sent :], speech.sent
-                speech.sent = len(speech.clean)
-                self._publish(self._frame(node_id, speech, offset, news))
+            news, speech.raw = speech.stream.add(speech.raw), ""
+            if news:
+                self._publish(self._frame(node_id, speech, len(speech.sent), news))
+                speech.sent += news
 
     def so_far(self) -> list[bytes]:
         """For somebody who just came: the whole text of each call in flight, as far as it was sent."""
         return [
-            self._frame(node, speech, 0, speech.clean[: speech.sent])
+            self._frame(node, speech, 0, speech.sent)
             for node, speech in self._speaking.items()
             if speech.sent
         ]
@@ -93,22 +90,3 @@ class Live:
     def _frame(self, node_id: str, speech: _Speech, offset: int, text: str) -> bytes:
         delta = DeltaOut(run_id=speech.run_id, node_id=node_id, call=speech.call, offset=offset, text=text)
         return b"event: delta\ndata: %b\n\n" % msgspec.json.encode(delta)
-
-    def _cleaned(self, speech: _Speech) -> str:
-        """What may be shown: secrets replaced, and the end kept back while it may be the beginning of one."""
-        if self._redactor is None:
-            return speech.raw
-        whole = speech.raw
-        shown = self._redactor.text(whole[: len(whole) - self._unfinished(whole)])
-        # A secret that has just become whole must not have been shown in part.
-        return shown if shown.startswith(speech.clean[: speech.sent]) else speech.clean
-
-    def _unfinished(self, text: str) -> int:
-        """How many last characters may be the beginning of a secret."""
-        longest = 0
-        for secret in self._secrets:
-            for size in range(min(len(secret) - 1, len(text)), longest, -1):
-                if text.endswith(secret[:size]):
-                    longest = size
-                    break
-        return longest

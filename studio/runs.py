@@ -146,8 +146,7 @@ class _Speaking:
     def __init__(self, services: Services, publish: Publish) -> None:
         self._publish = publish
         self._uid = ""
-        secrets = services.settings.secrets_values().values() if services.redactor is not None else ()
-        self.live = Live(services.redactor, secrets, self._frame)
+        self.live = Live(services.redactor, self._frame)
 
     def on_event(self, entry: Entry) -> None:
         self._uid = entry.session_uid

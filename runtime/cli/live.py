@@ -23,6 +23,8 @@ from runtime.events import (
 
 if TYPE_CHECKING:
     from runtime.cli.timeline import Timeline
+    from runtime.secrets.redact import Redactor
+    from runtime.secrets.streamed import Streamed
 
 REHEARSAL = "rehearsal: the scripted model answers, not a real one; no money is spent"
 LOUD = (AgentWarning, AgentError, PolicyFailed)
@@ -40,11 +42,17 @@ class Live:
         self._shown = is_terminal(sys.stderr) and not quiet
         self._streams = is_terminal(sys.stdout) and not quiet
         self._new_session, self._db = new_session, db
+        self._redactor: Redactor | None = None
+        self._stream: Streamed | None = None
         self._node: str | None = None
         self._text = ""
         self._mid_line = False
         self._hint = False
         self.stopped = False
+
+    def clean_with(self, redactor: Redactor | None) -> None:
+        """Replace secrets in what is shown as it comes; what is stored is cleaned elsewhere."""
+        self._redactor = redactor
 
     @property
     def streamed(self) -> str | None:
@@ -58,6 +66,8 @@ class Live:
 
     def _entry(self, entry: Entry) -> None:
         event = entry.event
+        if isinstance(event, AgentUsage) and event.node_id == self._node and self._stream is not None:
+            self._speak(self._stream.end())
         if isinstance(event, SessionOpened) and self._new_session:
             self._say(f"session {one_line(event.name)}", "dim")
         if isinstance(event, RunStarted):
@@ -77,8 +87,14 @@ class Live:
         if not self._streams:
             return
         if self._node is None:
-            self._node, self._text = node_id, ""
-        if node_id != self._node:
+            from runtime.secrets.streamed import Streamed
+
+            self._node, self._text, self._stream = node_id, "", Streamed(self._redactor)
+        if node_id == self._node and self._stream is not None:
+            self._speak(self._stream.add(text))
+
+    def _speak(self, text: str) -> None:
+        if not text:
             return
         self._text += text
         with suppress(OSError):

@@ -151,6 +151,7 @@ async def _run(request: RunRequest, settings: Settings, live: Live, record_to: P
     clock = SystemClock()
     async with opened(settings.db, clock) as record:
         services = Services(record, settings, clock)
+        live.clean_with(services.redactor)
         try:
             with recorded(record_to, services, live.entry) as on_event:
                 active = start(prepare(request, services), services, on_event, live.delta)

@@ -80,6 +80,31 @@ class Redactor:
             return value if all(a is b for a, b in zip(value, parts, strict=True)) else parts
         return value
 
+    def settled(self, text: str) -> int:
+        """How many first characters of a text that goes on no secret can reach into: the rest may begin one,
+        or is a part of one that does."""
+        if not text:
+            return 0
+        cut = len(text) - max((_begun(needle.text, text) for needle in self._needles), default=0)
+        before = -1
+        while cut != before:
+            before, cut = cut, min((_around(needle.text, text, cut) for needle in self._needles), default=cut)
+        return cut
+
+
+def _begun(needle: str, text: str) -> int:
+    """How many last characters of the text are the first ones of the needle, and not all of it."""
+    size = needle.rfind(text[-1:], 0, len(needle) - 1) + 1
+    while size and not text.endswith(needle[:size]):
+        size = needle.rfind(text[-1:], 0, size - 1) + 1
+    return size
+
+
+def _around(needle: str, text: str, cut: int) -> int:
+    """Where the first occurrence of the needle begins that goes over the cut; the cut where none does."""
+    found = text.find(needle, max(0, cut - len(needle) + 1), cut + len(needle) - 1)
+    return found if 0 <= found < cut else cut
+
 
 def _forms(value: str) -> Iterator[str]:
     """The value as it is, as JSON writes it (once and twice), percent-encoded, and in base64."""

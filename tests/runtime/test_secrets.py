@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from runtime.secrets.detect import entropy, find_credential
 from runtime.secrets.redact import Redactor
+from runtime.secrets.streamed import Streamed
 
 MIXED = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0xR"
 """Made up, as every value below; joined here so that no scanner takes this file for a leak."""
@@ -245,3 +246,41 @@ def _seconds(clean: Redactor, text: str) -> float:
     for _ in range(20):
         clean.text(text)
     return (time.perf_counter() - begun) / 20
+
+
+PIECES = st.lists(st.text("abc", max_size=9), max_size=30)
+
+
+@given(PIECES, st.lists(st.text("abc", min_size=3, max_size=7), min_size=1, max_size=4))
+def test_text_in_pieces_is_cleaned_like_the_whole_however_it_is_cut(
+    pieces: list[str], secrets: list[str]
+) -> None:
+    redactor = Redactor({f"S{number}": secret for number, secret in enumerate(secrets)})
+    stream, shown = Streamed(redactor), ""
+    whole = redactor.text("".join(pieces))
+    for piece in pieces:
+        shown += stream.add(piece)
+        assert whole.startswith(shown)
+    assert shown + stream.end() == whole
+
+
+@given(st.text(max_size=20), st.text(max_size=20), st.lists(st.integers(1, 9), min_size=1, max_size=20))
+def test_no_form_of_a_secret_is_shown_in_pieces(before: str, after: str, sizes: list[int]) -> None:
+    secret = 'p/ss"w\u00e4rd+0123456789'
+    encoded = base64.b64encode(secret.encode()).decode()
+    for form in (secret, json.dumps(secret)[1:-1], quote(secret), encoded):
+        whole, at, shown, stream = before + form + after, 0, "", Streamed(Redactor({"api": secret}))
+        for size in sizes * len(whole):
+            shown += stream.add(whole[at : at + size])
+            at += size
+        shown += stream.end()
+        assert form[2:-2] not in shown and form[:8] not in shown.replace(before, "", 1)
+
+
+def test_text_without_a_secret_is_shown_as_it_comes() -> None:
+    stream = Streamed(Redactor({"api": "sk-0123456789"}))
+    assert [stream.add(piece) for piece in ("Hello ", "s", "k-", "ipped ", "sk-01")] == [
+        "Hello ", "", "", "sk-ipped ", "",
+    ]  # fmt: skip
+    assert stream.end() == "sk-01"
+    assert Streamed(None).add("sk-0123456789") == "sk-0123456789"

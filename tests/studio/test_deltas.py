@@ -27,7 +27,7 @@ def test_secret_never_streams_in_pieces(before: str, after: str, sizes: list[int
     redactor = Redactor({"api": SECRET})
 
     async def speak() -> None:
-        live = Live(redactor, [SECRET], frames.append)
+        live = Live(redactor, frames.append)
         live.opened("r", "n", "c")
         at = 0
         for size in (sizes * len(whole))[: len(whole)]:
@@ -48,7 +48,7 @@ def test_pieces_are_joined_and_a_new_call_begins_at_0() -> None:
     frames: list[bytes] = []
 
     async def speak() -> list[bytes]:
-        live = Live(None, (), frames.append)
+        live = Live(None, frames.append)
         live.heard("n", "nobody speaks")
         live.opened("r", "n", "c1")
         for word in ("a", "b", "c"):

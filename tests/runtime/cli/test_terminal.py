@@ -9,6 +9,7 @@ import re
 import struct
 import termios
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -132,3 +133,13 @@ def test_terminal_shows_how_far_a_consolidation_has_come(terminal: Terminal) -> 
     said = terminal("memory", "consolidate", "--user", "ada", "--rehearsal", "--with-model")
     assert "░░ 0 of 1 questions" in said.out
     assert "██ 1 of 1 questions" in said.out
+
+
+@pytest.mark.promise("CLI-14")
+def test_terminal_shows_no_secret_of_the_settings_as_it_comes(terminal: Terminal, write_flow: Write) -> None:
+    secret = "two words-Zq9XvB7w"
+    Path(os.environ["FARTHING_CONFIG"]).write_text(f'[secrets.shop]\nvalue = "{secret}"\n', encoding="utf-8")
+    said = terminal("run", write_flow({"text": f"It is {secret} or two wo"}), "What is it?")
+    assert said.code == 0
+    assert plain(said.out).count("It is [secret shop] or two wo\n") == 1
+    assert "Zq9" not in said.out and "two words" not in said.out
