@@ -24,6 +24,7 @@ from runtime.clock import SystemClock
 from runtime.errors import FarthingError
 
 if TYPE_CHECKING:
+    from runtime.run.services import Services
     from runtime.run.start import Outcome, RunRequest
     from runtime.settings import Settings
 
@@ -159,11 +160,20 @@ async def _run(request: RunRequest, settings: Settings, live: Live, record_to: P
                     return await active.outcome()
         finally:
             live.end()
-            await services.rest()
+            await _rest(services)
+
+
+async def _rest(services: Services) -> None:
+    """Let maintenance end. Ctrl-C and SIGTERM cancel it; what the run gave is told all the same."""
+    resting = asyncio.ensure_future(services.rest())
+    with _on_signals(resting.cancel):
+        await asyncio.wait([resting])
+    if not resting.cancelled():
+        resting.result()
 
 
 @contextlib.contextmanager
-def _on_signals(cancel: Callable[[], None]) -> Iterator[None]:
+def _on_signals(cancel: Callable[[], object]) -> Iterator[None]:
     """Ctrl-C and SIGTERM cancel once; a second one is harmless, since the first still works."""
     loop = asyncio.get_running_loop()
     asked = False

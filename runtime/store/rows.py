@@ -155,6 +155,10 @@ class Rows(Protocol):
         """Add to how often facts were used."""
         ...
 
+    def forget_uses(self, shelf: Shelf, key: str) -> None:
+        """How often a fact was used is counted from 0 again."""
+        ...
+
     def run_totals(self, run_id: str) -> RunTotals: ...
 
     def add_events(

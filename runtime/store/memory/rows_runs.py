@@ -102,6 +102,9 @@ class RunRows:
             score = raised(before, access)
             self._state.put(known, where, access._replace(hits=hits, at=at, score=score, fading=None))
 
+    def forget_uses(self, shelf: Shelf, key: str) -> None:
+        self._state.drop(self._state.accesses, (shelf, key))
+
     def run_totals(self, run_id: str) -> RunTotals:
         return totals(self._state.settled.get(run_id, ()))
 

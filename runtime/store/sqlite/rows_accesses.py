@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from runtime.facts import Shelf
 from runtime.record import Access
 from runtime.store.sqlite.transaction import Transaction
 from runtime.store.values import instant, micros
@@ -22,6 +23,12 @@ class AccessRows(Transaction):
                 for access in accesses
             ],
         )
+
+    def forget_uses(self, shelf: Shelf, key: str) -> None:
+        sql = (
+            "DELETE FROM access WHERE partition = ? AND namespace = ? AND scope = ? AND owner = ? AND key = ?"
+        )
+        self.execute(sql, (*shelf, key))
 
     def _score(self, access: Access) -> float | None:
         """The score after this access; what does not fade needs no look at the one before."""

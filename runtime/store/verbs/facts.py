@@ -113,6 +113,7 @@ def _write(
         close_version(rows, shelf, row, "superseded", at)
     if not tainted:
         _settle(rows, shelf, conflicts, at)
+    rows.forget_uses(shelf, write.key)  # they were of what it said before
     fact = put_version(rows, shelf, write, last + 1, at, "current")
     if replaced:
         return Written("replaced", fact, replaced[0].fact)

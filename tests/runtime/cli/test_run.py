@@ -171,6 +171,28 @@ def test_run_is_cancelled_by_a_signal_and_twice_is_harmless(
     assert "budget.settled" in {event["type"] for event in events}
 
 
+@pytest.mark.promise("CLI-5", "MEM-16")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_maintenance_goes_on_loses_no_answer(
+    number: signal.Signals, farthing: Farthing, write_flow: Write, folder: Path
+) -> None:
+    flow = write_flow({"text": "Hello."}, {"text": "{}", "purpose": "extraction", "latency_s": 60})
+    document = json.loads((folder / flow).read_text())
+    (notes,) = [node for node in document["nodes"] if node["id"] == "notes"]
+    notes["config"]["extraction"] = {"enabled": True}
+    (folder / flow).write_text(json.dumps(document))
+    began = time.monotonic()
+    with background("run", flow, "hi", "--session", "s") as running:
+        while farthing("events", "@maintenance", "--type", "model.called", "--json").out == "":
+            assert running.poll() is None and time.monotonic() - began < 60
+        running.send_signal(number)
+        out, err = running.communicate(timeout=30)
+    assert (running.returncode, out) == (0, b"Hello.\n"), err
+    events = [json.loads(line) for line in farthing("events", "@maintenance", "--json").out.splitlines()]
+    assert (events[-1]["type"], events[-1]["state"]) == ("run.finished", "cancelled")
+    assert "agent.usage" in {event["type"] for event in events}
+
+
 @pytest.mark.promise("CLI-7")
 def test_farthing_works_beside_packages_of_the_same_names(
     process: Farthing, write_flow: Write, folder: Path

@@ -44,6 +44,31 @@ async def test_only_the_version_that_was_seen_is_changed(scene: Scene) -> None:
     assert [fact.key for fact in await scene.record.facts(ANN)] == ["a"]
 
 
+@pytest.mark.promise("MEM-19")
+async def test_uses_are_of_a_statement_and_begin_anew_with_another(scene: Scene) -> None:
+    async def use(times: int) -> None:
+        for _ in range(times):
+            run_id = scene.clock.new_id()
+            await scene.claim(run_id)
+            uses = tuple(Access(ANN, key, 1, scene.at) for key in ("a", "b"))
+            end = RunEnd(run_id=run_id, state="completed", accesses=uses, at=scene.at)
+            await scene.record.finish(end, [], lambda _: [])
+
+    async def hits() -> dict[str, int]:
+        return {key: used.hits for key, used in (await scene.record.accesses(ANN)).items()}
+
+    version = await write(scene, "a", "tea")
+    await write(scene, "b", 1)
+    await use(3)
+    await write(scene, "a", "tea")
+    assert await age(scene, promote={"a": version}) == Ageing(promote={"a": version})
+    assert await hits() == {"a": 3, "b": 3}, "it says the same"
+    await write(scene, "a", "coffee", "model")
+    assert await hits() == {"b": 3}
+    await use(1)
+    assert await hits() == {"a": 1, "b": 4}
+
+
 async def test_promotion_keeps_the_statement_and_where_it_came_from(scene: Scene) -> None:
     end = scene.at + timedelta(days=9)
     version = await write(scene, "a", "tea", subject="ann", attribute="drink", valid_to=end, confidence=0.8)
