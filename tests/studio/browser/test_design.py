@@ -11,7 +11,7 @@ from typing import Any
 from playwright.sync_api import expect
 
 from tests.studio.browser.conftest import Person, put, talk
-from tests.studio.browser.tab import Tab, middle
+from tests.studio.browser.tab import Tab, middle, node
 from tests.studio.live import Live
 
 JOINED = {
@@ -242,6 +242,37 @@ def test_design_tidies_what_is_not_joined_yet_into_rows(tab: Tab) -> None:
     boxes = [tab.node(name).bounding_box() for name in ("input", "agent", "output")]
     lefts = [box["x"] for box in boxes if box is not None]
     assert len({box["y"] for box in boxes if box is not None}) == 1 and lefts == sorted(set(lefts)), boxes
+
+
+def test_design_new_id_reaches_templates_and_a_bad_one_is_told_while_it_is_typed(
+    tab: Tab, live: Live
+) -> None:
+    document = talk("renamed")
+    document["nodes"].append(node("after", "template", text="Said: {{ inputs.helper }}"))
+    document["edges"].append({"source": "helper", "target": "after"})
+    tab.flow(put(live, document))
+    tab.node("helper").click()
+    name = tab.inspector.get_by_role("textbox", name="Id", exact=True)
+    for wrong, told in (("answer", "Another node is called answer"), ("1 helper", "Begin with a letter")):
+        name.fill(wrong)
+        expect(tab.inspector.get_by_text(told)).to_be_visible()
+    tab.node("answer").click()
+    expect(tab.page.get_by_role("alert")).to_contain_text("The node stays helper")
+    tab.node("helper").click()
+    name.fill("assistant")
+    name.press("Enter")
+    tab.node("after").click()
+    expect(tab.field("text")).to_have_value("Said: {{ inputs.assistant }}")
+
+
+def test_design_shift_selects_one_more_and_a_misfit_is_told(tab: Tab, live: Live) -> None:
+    page = tab.flow(put(live, talk("several"))).page
+    tab.node("helper").click()
+    tab.node("notes").click(modifiers=["Shift"])
+    expect(tab.inspector.get_by_role("heading", name="2 nodes selected")).to_be_visible()
+    tab.wire("notes", "memory", "helper", "budget")
+    expect(page.get_by_role("alert")).to_contain_text("budget of helper takes budget, and this sends memory")
+    expect(page.locator(".react-flow__edge")).to_have_count(4)
 
 
 def test_run_points_at_a_required_field_that_is_empty(tab: Tab, live: Live) -> None:

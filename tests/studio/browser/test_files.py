@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Dialog, FilePayload, expect
 
 from tests.studio.browser.conftest import Person, put, talk
-from tests.studio.browser.tab import Tab
+from tests.studio.browser.tab import Tab, sign_in
 from tests.studio.live import Live
 
 
@@ -117,6 +117,22 @@ def test_unsaved_work_warns_before_leaving_and_is_kept(tab: Tab, live: Live) -> 
     expect(tab.inspector.get_by_label("Description")).to_have_value("not saved yet")
     tab.page.reload()
     assert asked[2:] == ["beforeunload"]
+
+
+def test_door_that_closes_keeps_the_work(person: Callable[..., Person], live: Live) -> None:
+    someone = person(live)
+    tab = someone.tab()
+    tab.status_expected.add(401)
+    path = put(live, talk("locked"))
+    tab.flow(path)
+    describe(tab, "not saved")
+    someone.context.clear_cookies()  # as a studio that was started again knows nobody
+    expect(tab.page.get_by_role("heading", name="This page needs a link")).to_be_visible()
+    expect(tab.page.get_by_text("is kept in this browser")).to_be_visible()
+    sign_in(someone.context, live)
+    tab.flow(path)
+    tab.page.get_by_role("button", name="Restore them").click()
+    expect(tab.inspector.get_by_label("Description")).to_have_value("not saved")
 
 
 def test_exported_flow_comes_back_as_it_was(tab: Tab, live: Live) -> None:

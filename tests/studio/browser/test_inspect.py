@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from tests.studio.browser.conftest import put, talk
-from tests.studio.browser.tab import Tab
+from tests.studio.browser.tab import Tab, doc, node
 from tests.studio.live import Live
 
 
@@ -85,3 +85,30 @@ def test_session_is_saved_as_a_page_and_as_json(tab: Tab, live: Live, tmp_path: 
     assert json.loads((tmp_path / "JSON").read_bytes())["format"] == "farthing.session/1"
     text = (tmp_path / "HTML").read_text()
     assert text.startswith("<!doctype html>") and "I live in Basel." in text
+
+
+def test_flow_of_a_run_has_its_branches_and_says_what_its_nodes_do(tab: Tab, live: Live) -> None:
+    branches = [{"name": "short", "when": "input | length < 5"}]
+    nodes = [
+        node("question", "input"),
+        node("fork", "router", branches=branches, default="long"),
+        node("brief", "template", text="Brief."),
+        node("whole", "template", text="Whole."),
+        node("answer", "output"),
+    ]
+    document = doc("forks", nodes, [("question", "fork"), ("brief", "answer"), ("whole", "answer")])
+    document["edges"] += [
+        {"source": "fork", "source_port": "short", "target": "brief"},
+        {"source": "fork", "source_port": "long", "target": "whole"},
+    ]
+    tab.flow(put(live, document))
+    tab.run("Hi")
+    expect(tab.log.locator(".bubble").last).to_have_text("Brief.")
+    tab.log.get_by_role("link", name="Timeline").click()
+    tab.page.get_by_role("button", name="Flow", exact=True).click()
+    expect(tab.page.locator(".react-flow__edge")).to_have_count(5)
+    expect(tab.node("fork")).to_contain_text("short / long")
+    expect(tab.node("whole")).to_have_attribute("data-state", "skipped")
+    boxes = [tab.node(name).bounding_box() for name in ("question", "fork", "answer")]
+    lefts = [box["x"] for box in boxes if box is not None]
+    assert lefts == sorted(set(lefts)) and len(lefts) == 3

@@ -1,5 +1,5 @@
 // Routes and the frame around them.
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { api, whenUnauthorized } from '../api/client'
 import { FlowPage } from '../flows/FlowPage'
 import { FlowsPage } from '../flows/FlowsPage'
@@ -30,6 +30,8 @@ type Door = 'opening' | 'open' | 'locked' | 'used'
 export function App({ token: first }: { token: string | null }) {
   const [token, setToken] = useState(first)
   const [door, setDoor] = useState<Door>('opening')
+  const wasIn = useRef(false)
+  if (door === 'open') wasIn.current = true
   const theme = useUi((s) => s.theme)
   const error = useCatalog((s) => s.error)
   const load = useCatalog((s) => s.load)
@@ -64,7 +66,7 @@ export function App({ token: first }: { token: string | null }) {
     void begin()
   }, [token, load])
 
-  if (door === 'locked' || door === 'used') return <Locked bad={door === 'used'} />
+  if (door === 'locked' || door === 'used') return <Locked bad={door === 'used'} left={wasIn.current} />
   if (door === 'opening') return <main className="opening" aria-busy="true"><p className="muted">Opening…</p></main>
   if (error) return <main className="page"><Failure error={new Error(error)} retry={() => void load()} /></main>
   return (

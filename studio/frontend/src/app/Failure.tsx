@@ -15,12 +15,14 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
   )
 }
 
-export function Locked({ bad }: { bad: boolean }) {
+/** `left`: who was in already, until the studio was started again or the door was closed. */
+export function Locked({ bad, left }: { bad: boolean; left: boolean }) {
   return (
     <main className="locked">
       <h1>{bad ? 'This link is used up' : 'This page needs a link'}</h1>
       <p>The studio opens with a link that works once. Get a fresh one in a terminal and follow it:</p>
       <pre><code>farthing studio --link</code></pre>
+      {left && <p>What you changed is kept in this browser, and offered when you open the flow again.</p>}
       <p className="muted">It keeps your flows and money from other pages and people on this machine.</p>
     </main>
   )

@@ -4,7 +4,7 @@ import { Dialog } from './Dialog'
 
 const GROUPS: [string, [string, string][]][] = [
   ['Build', [
-    ['/', 'Add a node'], ['Enter', 'Edit the selected node'], ['Arrows', 'Move what is selected'], ['Tab', 'Go to the next node or edge'], ['Space', 'Select the one in focus'],
+    ['/', 'Add a node'], ['Enter', 'Edit the selected node'], ['Arrows', 'Move what is selected'], ['Tab', 'Go to the next node or edge'], ['Space', 'Select the one in focus'], ['Shift+click', 'Select one more'],
     ['Delete', 'Delete what is selected'], ['L', 'Tidy'], ['N', 'Add a note'], ['G', 'Group what is selected'], ['F', 'Show the whole flow'],
   ]],
   ['Change', [

@@ -1,5 +1,6 @@
 // Short words that come and go, and the same for those who hear the page.
 import { useEffect, useState } from 'react'
+import { HelpText } from '../inspector/HelpText'
 import { useFlow } from '../state/flow'
 import { useUi } from '../state/ui'
 
@@ -19,7 +20,7 @@ export function Notice() {
       <div className="hear" role="status" aria-live="polite">{said}</div>
       {toast && toast.id !== gone && (
         <div className={toast.bad ? 'toast bad' : 'toast'} role="alert">
-          {toast.text} <button type="button" className="plain-button" onClick={() => setGone(toast.id)}>Close</button>
+          <HelpText text={toast.text} /> <button type="button" className="plain-button" onClick={() => setGone(toast.id)}>Close</button>
         </div>
       )}
     </>

@@ -23,6 +23,8 @@ import { WireView } from './WireView'
 export const NODE_TYPES = { card: CardNodeView, pill: CardNodeView, note: NoteNodeView, frame: FrameNodeView } as unknown as NodeTypes
 export const EDGE_TYPES = { wire: WireView } as unknown as EdgeTypes
 const NO_EDGES: Wire[] = []
+/** A click with one of these selects one more; Shift over the canvas also draws a box. */
+const MORE_KEYS = ['Meta', 'Control', 'Shift']
 const GRID: [number, number] = [10, 10]
 /** More nodes than this: only those in sight are drawn. */
 const MANY = 150
@@ -132,7 +134,7 @@ export function Canvas() {
       <ReactFlow<CanvasNode, Wire> nodes={nodes} edges={far ? NO_EDGES : edges} nodeTypes={NODE_TYPES} edgeTypes={EDGE_TYPES} onNodesChange={onNodes} onEdgesChange={onEdges}
         onConnect={onConnect} onConnectStart={onConnectStart} onConnectEnd={onConnectEnd} onNodeClick={onNodeClick} onMoveStart={(event) => { if (event) whole.current = false }} isValidConnection={isValid}
         onNodeDragStart={beginGesture} onNodeDragStop={endGesture} onSelectionDragStart={beginGesture} onSelectionDragStop={endGesture}
-        deleteKeyCode={null} selectionMode={SelectionMode.Partial} zoomOnDoubleClick={false} snapToGrid snapGrid={GRID} fitView fitViewOptions={FIT} {...(nodes.length > MANY ? { defaultViewport: SMALL } : {})} minZoom={0.08} maxZoom={2}
+        deleteKeyCode={null} multiSelectionKeyCode={MORE_KEYS} selectionMode={SelectionMode.Partial} zoomOnDoubleClick={false} snapToGrid snapGrid={GRID} fitView fitViewOptions={FIT} {...(nodes.length > MANY ? { defaultViewport: SMALL } : {})} minZoom={0.08} maxZoom={2}
         onlyRenderVisibleElements={nodes.length > MANY && !far} colorMode={theme === 'auto' ? 'system' : theme} elevateNodesOnSelect={false} connectionRadius={28}>
         <Background variant={BackgroundVariant.Dots} gap={20} size={1} />
         <Controls showInteractive={false} onFitView={() => { whole.current = true }} fitViewOptions={FIT} position="bottom-left">

@@ -106,6 +106,7 @@ function Marks({ errors, warnings, live }: CardProps) {
       {live?.state === 'waiting' && <Icon name="clock" label="waiting for budget" />}
       {live?.state === 'done' && <Icon name="check" label="done" />}
       {live?.state === 'failed' && <Icon name="error" label="failed" />}
+      {live?.state === 'interrupted' && <Icon name="close" label="interrupted" />}
       {live?.state === 'stopped' && <Icon name="blocked" label="stopped by budget" />}
       {errors > 0 && <span className="badge bad" role="img" aria-label={`${errors} errors`}>{errors}</span>}
       {errors === 0 && warnings > 0 && <span className="badge warn" role="img" aria-label={`${warnings} warnings`}>{warnings}</span>}
@@ -135,7 +136,7 @@ function LiveText({ live }: { live: NodeLive | undefined }) {
 }
 
 function Foot({ live }: { live: NodeLive | undefined }) {
-  if (!live || live.ms === null) return live && ['skipped', 'cancelled'].includes(live.state) ? <div className="card-foot">{STATE_WORDS[live.state]}</div> : null
+  if (!live || live.ms === null) return live && ['skipped', 'cancelled', 'interrupted'].includes(live.state) ? <div className="card-foot">{STATE_WORDS[live.state]}</div> : null
   const tokens = tokensOf(live.usage)
   if (live.state === 'done' && live.ms < 1 && !tokens) return null
   return (

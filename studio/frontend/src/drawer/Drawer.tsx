@@ -57,7 +57,7 @@ export function Drawer() {
 export function ConnectionState() {
   const connection = useRun((s) => s.connection)
   const why = useRun((s) => s.connectionWhy)
-  if (connection === 'reconnecting') return <span className="connection warn" role="status"><span className="spin" aria-hidden />Reconnecting… nothing is lost</span>
+  if (connection === 'reconnecting') return <span className="connection warn" role="status" title="Nothing is lost: what happens meanwhile is shown once the studio answers."><span className="spin" aria-hidden />Reconnecting…</span>
   if (connection === 'failed') return <span className="connection bad" role="status">Not connected: {why}</span>
   return null
 }

@@ -33,12 +33,13 @@ export function NoticeCard({ event, last = false, running = false }: { event: Ev
             <div className="notice-gauge"><GaugeBar gauge={gauge} /><span>{gaugeText(gauge)}</span></div>
             {/* What a button here does, no words need to say. */}
             {event.remedy && !(stop && raisable) ? <p className="muted"><HelpText text={String(event.remedy)} /></p> : null}
-            <div className="notice-acts">
-              {stop && raisable && last && !running && !raising && <button type="button" className="primary" onClick={() => setRaising(true)}>Raise and run again</button>}
-              {gauge.node_id && <FieldButton gauge={gauge} />}
-              {!gauge.node_id && gauge.field && <span className="muted">Set by <HelpText text={gauge.field} /></span>}
-            </div>
-            {raising && <Raise gauge={gauge} ways={ways} onClose={() => setRaising(false)} />}
+            {raising ? <Raise gauge={gauge} ways={ways} onClose={() => setRaising(false)} /> : (
+              <div className="notice-acts">
+                {stop && raisable && last && !running && <button type="button" className="primary" onClick={() => setRaising(true)}>Raise and run again</button>}
+                {gauge.node_id && <FieldButton gauge={gauge} />}
+                {!gauge.node_id && gauge.field && <span className="muted">Set by <HelpText text={gauge.field} /></span>}
+              </div>
+            )}
           </>
         )}
         {event.node_id && !gauge && <button type="button" className="plain-button" onClick={() => useFlow.getState().select([event.node_id!])}>Show {event.node_id}</button>}

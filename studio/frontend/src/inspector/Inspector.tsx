@@ -4,7 +4,7 @@ import { Icon, PortShape } from '../app/icons'
 import { Link } from '../app/Link'
 import { plural } from '../lib/text'
 import { useCatalog } from '../state/catalog'
-import { type CardNode, isCard } from '../state/document'
+import { type CardNode, ID_PATTERN, isCard } from '../state/document'
 import { useFlow } from '../state/flow'
 import { useRun } from '../state/run'
 import { useUi } from '../state/ui'
@@ -88,21 +88,27 @@ function useFocusField(id: string, body: React.RefObject<HTMLDivElement | null>)
   }, [wanted, id, body])
 }
 
+/** What is wrong with a new id for a node; null where nothing is. */
+function wrongId(id: string, text: string): string | null {
+  if (text === id) return null
+  if (!ID_PATTERN.test(text)) return 'Begin with a letter, then letters, digits, _ or -.'
+  return useFlow.getState().nodes.some((node) => node.id === text) ? `Another node is called ${text}.` : null
+}
+
 function IdField({ id }: { id: string }) {
   const [text, setText] = useState(id)
-  const [wrong, setWrong] = useState(false)
+  const wrong = wrongId(id, text.trim())
   const take = () => {
-    const ok = useFlow.getState().rename(id, text.trim())
-    setWrong(!ok)
+    if (!wrong) return void useFlow.getState().rename(id, text.trim())
+    setText(id)
+    useUi.getState().say(`The node stays ${id}. ${wrong}`)
   }
   return (
     <div className="field">
       <label htmlFor="node-id"><span className="field-name">Id</span></label>
-      <input id="node-id" className="mono" value={text} maxLength={64} aria-invalid={wrong || undefined} aria-describedby="node-id-help" onChange={(e) => setText(e.target.value)} onBlur={take}
-        onKeyDown={(e) => { if (e.key === 'Enter') take() }} />
-      <div id="node-id-help" className={wrong ? 'wrongs bad' : 'help'}>
-        {wrong ? 'Taken, or not a name: begin with a letter, then letters, digits, _ or -.' : 'Templates and results use it.'}
-      </div>
+      <input id="node-id" className="mono" value={text} maxLength={64} aria-invalid={wrong ? true : undefined} aria-describedby="node-id-help" onChange={(e) => setText(e.target.value)} onBlur={take}
+        onKeyDown={(e) => { if (e.key === 'Enter' && !wrong) take() }} />
+      <div id="node-id-help" className={wrong ? 'wrongs bad' : 'help'}>{wrong ?? 'Templates and results use it.'}</div>
     </div>
   )
 }
