@@ -246,9 +246,21 @@ class ContextSection(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     count: int | None = None
 
 
+class GaveWay(msgspec.Struct, frozen=True, kw_only=True):
+    """What one stage took away so that a context fits into the window: how many `items`, and the tokens of
+    all that is sent before and after it."""
+
+    stage: int
+    name: str
+    items: int
+    before: int
+    after: int
+
+
 class ContextAssembled(Base, tag="context.assembled", frozen=True, kw_only=True):
     """The bill of a context: each section with its tokens; what was left out (50 at most, then a count). Of
-    `window`, `output_buffer` tokens are kept for the answer; null where it is not known."""
+    `window`, `output_buffer` tokens are kept for the answer; null where it is not known. `gave_way`: the
+    stages that it took to fit; empty where all did."""
 
     purpose: str = "main"
     sections: tuple[ContextSection, ...] = ()
@@ -257,6 +269,7 @@ class ContextAssembled(Base, tag="context.assembled", frozen=True, kw_only=True)
     output_buffer: int | None = None
     left_out: tuple[ContextItem, ...] = ()
     left_out_count: int = 0
+    gave_way: tuple[GaveWay, ...] = ()
 
 
 class ModelCalled(Base, tag="model.called", frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ import msgspec
 
 from runtime.cli import options
 from runtime.cli.context_bill import Bill, Part, Sent, bill, calls_of, row_of
+from runtime.cli.context_left import gave_way, left_out
 from runtime.cli.find import find_session, tell_kind
 from runtime.cli.opening import with_record
 from runtime.cli.plain import one_line, visible
@@ -151,6 +152,7 @@ def _json(line: SessionLine, sent: Sent, made: Bill) -> dict[str, Any]:
             }
             for part in made.parts
         ],
+        "gave_way": context.gave_way if context else (),
         "left_out": context.left_out if context else (),
         "left_out_count": context.left_out_count if context else 0,
         "usage": used.usage if used else None,
@@ -173,7 +175,8 @@ def _print(line: SessionLine, sent: Sent, made: Bill, *, messages: bool) -> None
         write(_window(sent, on=on))
         write("")
         _parts(sent, made)
-        _left_out(sent, on=on)
+        gave_way(sent.context, on=on)
+        left_out(sent.context, on=on)
     if messages:
         _messages(sent, on=on)
 
@@ -256,20 +259,6 @@ def _part_name(part: Part) -> str:
 def _item(item: ContextItem) -> tuple[str, ...]:
     score = "" if item.score is None else f"{item.score:.4f}"
     return (f"· {item.ref}", f"{item.tokens:,}" if item.tokens else "", "", "", "", score, item.source or "")
-
-
-def _left_out(sent: Sent, *, on: bool) -> None:
-    assert sent.context is not None
-    context = sent.context
-    if not context.left_out_count and not context.left_out:
-        return
-    write("")
-    count = max(context.left_out_count, len(context.left_out))
-    write(paint(f"Left out: {count:,}", "bold", on=on))
-    columns = (Column("what", flexible=True), Column("tokens", right=True), Column("why", flexible=True))
-    show(columns, [(item.ref, f"{item.tokens:,}", item.why or "") for item in context.left_out])
-    if count > len(context.left_out):
-        write(paint(f"and {count - len(context.left_out):,} more", "dim", on=on))
 
 
 def _messages(sent: Sent, *, on: bool) -> None:

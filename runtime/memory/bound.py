@@ -8,8 +8,16 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from runtime.errors import ContextTooLarge
-from runtime.memory.cascade import Cascade, Pruned, overhead_of, prune
+from runtime.memory.cascade import Gave, Pruned, Sizing, only_needed, prune
+from runtime.memory.cascade_stages import STAGES, Cascade, overhead_of
 from runtime.memory.payload import Payload, gone
+
+BOUND = "hard bound"
+"""Why something is not sent after the last stage."""
+BOUND_STAGE = len(STAGES) + 1
+"""The stage that this counts as."""
+_ORDER = ("passages", "history", "results", "state")
+"""What the last stage leaves goes in this order."""
 
 
 class Part(NamedTuple):
@@ -22,38 +30,51 @@ class Part(NamedTuple):
 def fit(payload: Payload, required: Sequence[Part], limit: int, rules: Cascade | None = None) -> Pruned:
     """Prune to what `required` leaves of `limit`, and drop further until it fits for certain.
 
-    After the stages passages go, the least relevant first, then whole turns, the oldest first. Raises
-    ContextTooLarge, naming sizes, where `required` alone exceeds `limit` (window - output buffer).
+    Raises ContextTooLarge, naming sizes, where `required` alone exceeds `limit` (window - output buffer).
     """
-    rules = rules or Cascade()
     room = limit - sum(part.tokens for part in required)
     if room < 0:
-        raise _too_large(required, limit)
-    pruned = prune(payload, room, rules)
-    current, dropped, overhead = pruned.payload, list(pruned.dropped), pruned.overhead
-    while current.pieces() and current.tokens + overhead > room:
-        before = current
-        current = _without_one(current)
-        dropped += gone(before, current, "hard bound")
-        overhead = overhead_of(current, rules)
-    if not current.pieces():
-        overhead = 0
-    return Pruned(current, overhead, room - overhead, pruned.stage, tuple(dropped))
+        raise too_large(required, limit)
+    return bounded(payload, room, rules)
 
 
-def _without_one(payload: Payload) -> Payload:
-    """Without the least important piece of what the last stage leaves."""
-    if payload.passages:
-        weakest = min(payload.passages, key=lambda piece: piece.relevance)
-        return replace(payload, passages=tuple(p for p in payload.passages if p.ref != weakest.ref))
-    return replace(payload, history=payload.history[1:])
+def bounded(
+    payload: Payload, limit: int, rules: Cascade | None = None, sizing: Sizing | None = None
+) -> Pruned:
+    """Prune, and drop further until all fits into `limit` tokens or nothing is left to drop.
+
+    After the stages passages go, the least relevant first, then whole turns, the oldest first, then results
+    of tools, the oldest first, and the plan. `sizing` counts what is sent; without it formatting costs what
+    `rules` say, and nothing where nothing is left.
+    """
+    rules = rules or Cascade()
+    pruned = prune(payload, limit, rules, sizing)
+    if pruned.fits:
+        return pruned
+    size = sizing or (lambda left: left.tokens + overhead_of(left, rules) if left.pieces() else 0)
+    before = pruned.payload
+    left = only_needed(before, gone(before, Payload(), BOUND), limit, size, _ORDER)
+    went, now = gone(before, left, BOUND, BOUND_STAGE), size(left)
+    gave = (Gave(BOUND_STAGE, BOUND, len(went), pruned.tokens + pruned.overhead, now),) if went else ()
+    overhead = now - left.tokens
+    return replace(
+        pruned,
+        payload=left,
+        overhead=overhead,
+        available=limit - overhead,
+        dropped=(*pruned.dropped, *went),
+        gave=(*pruned.gave, *gave),
+    )
 
 
-def _too_large(required: Sequence[Part], limit: int) -> ContextTooLarge:
-    total = sum(part.tokens for part in required)
-    largest = sorted(required, key=lambda part: -part.tokens)
-    sizes = ", ".join(f"{part.name} {part.tokens}" for part in largest if part.tokens)
+def too_large(required: Sequence[Part], limit: int, total: int | None = None) -> ContextTooLarge:
+    """The error of what must be sent whole and exceeds `limit`; it names the largest parts. `total`: tokens
+    of all, with what stands around them."""
+    total = sum(part.tokens for part in required) if total is None else total
+    largest = [part for part in sorted(required, key=lambda part: -part.tokens) if part.tokens][:4]
+    sizes = ", ".join(f"{part.name} {part.tokens:,}" for part in largest)
+    first = largest[0].name if largest else "the prompt"
     return ContextTooLarge(
-        f"What must be sent takes {total} tokens and {max(0, limit)} are available: {sizes}.",
-        remedy=f"Shorten {largest[0].name}, ask for a shorter answer, or use a model with a larger window.",
+        f"What must be sent takes {total:,} tokens and {max(0, limit):,} are available: {sizes}.",
+        remedy=f"Shorten {first}, ask for a shorter answer, or use a model with a larger window.",
     )

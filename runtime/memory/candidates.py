@@ -23,8 +23,9 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A fact or an episode that may be injected.
 
     `kind`: which of both. `text` is shown. `key` orders facts that all fit. `at` is when it was recorded or
-    happened; naive times are UTC. `score` is an episode's own search score. `confidence` is 0 to 1. `source`
-    says where it comes from, `origin` who. `session` is the session that an episode belongs to. It holds from
+    happened; naive times are UTC. `score` is an episode's own search score, `likeness` how much of the
+    question it has, from 0 to 1, None where nobody said. `confidence` is 0 to 1. `source` says where it comes
+    from, `origin` who. `session` is the session that an episode belongs to. It holds from
     `valid_from` until before `valid_to`. Lists of candidates come best first.
     """
 
@@ -34,6 +35,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     key: str = ""
     at: datetime | None = None
     score: float | None = None
+    likeness: float | None = None
     confidence: float = 1.0
     origin: str = "user"
     source: str = ""

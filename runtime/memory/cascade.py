@@ -1,53 +1,41 @@
-"""What gives way, in which order, when a context does not fit: filters, and nine stages."""
+"""What gives way when a context does not fit: filters, then the stages, one after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
-from runtime.memory.payload import Dropped, Payload, Pieces, gone
+from runtime.memory.cascade_stages import STAGES, Cascade, long_term, overhead_of, short_term
+from runtime.memory.payload import Dropped, Payload, Piece, Pieces, gone
+
+Sizing = Callable[[Payload], int]
+"""Tokens of a payload as it is sent, with all that stands around it."""
+
+_FIRST_LEFT = ("prior", "history", "results")
+"""Sections whose first pieces are the least important; of the others the last ones are."""
+_ORDER = (
+    "prior", "history", "passages", "tools", "insights", "summaries", "entities", "facts", "results", "state",
+)  # fmt: skip
+"""Within one stage pieces go in this order of their sections."""
 
 
-class Cascade(msgspec.Struct, frozen=True):
-    """How far each stage goes, and what formatting costs.
+class Gave(NamedTuple):
+    """What one stage came to: how many pieces went, and the tokens of all that is sent before and after."""
 
-    `overhead`: `recomputed` after every stage, or `fixed` as before the first one. `*_overhead`: tokens of
-    formatting for a turn, a section that is not empty (history and prior are none), a passage, an insight or
-    summary, and the separator. `min_relevance`: passages, insights and summaries below it are not sent at all
-    (0: off). `redundant_from`: turns of history from which summaries are superfluous.
-    `deep_turns`, `recent_turns`, `last_turns`: turns kept in stages 2, 5 and 9. `weak_long`, `weak`: scores
-    below which stages 3 and 4 drop passages. `keep_*`: items kept in stages 6 to 8. `last_passages`:
-    short-term passages kept in stage 9.
-    """
-
-    overhead: Literal["recomputed", "fixed"] = "recomputed"
-    turn_overhead: int = 60
-    section_overhead: int = 10
-    passage_overhead: int = 15
-    line_overhead: int = 3
-    separator_overhead: int = 10
-    min_relevance: float = 0.0
-    redundant_from: int = 10
-    deep_turns: int = 10
-    weak_long: float = 0.3
-    weak: float = 0.5
-    recent_turns: int = 5
-    keep_short: int = 3
-    keep_long: int = 2
-    keep_insights: int = 3
-    keep_summaries: int = 3
-    keep_entities: int = 5
-    keep_facts: int = 5
-    last_turns: int = 2
-    last_passages: int = 2
+    stage: int
+    name: str
+    pieces: int
+    before: int
+    after: int
 
 
 class Pruned(msgspec.Struct, frozen=True):
     """What is left. `overhead` and `available` (limit - overhead) are those that the last check used.
 
-    `stage` is the last one that ran, 0 where all fitted; `dropped` has everything that is not sent.
+    `stage` is the last one that ran, 0 where all fitted; `dropped` has everything that is not sent; `gave`
+    has the stages in which something went.
     """
 
     payload: Payload
@@ -55,6 +43,7 @@ class Pruned(msgspec.Struct, frozen=True):
     available: int
     stage: int
     dropped: tuple[Dropped, ...] = ()
+    gave: tuple[Gave, ...] = ()
 
     @property
     def tokens(self) -> int:
@@ -67,83 +56,6 @@ class Pruned(msgspec.Struct, frozen=True):
         return self.tokens <= self.available
 
 
-def overhead_of(payload: Payload, rules: Cascade) -> int:
-    """Tokens that formatting adds to the payload's contents."""
-    turns = len(payload.prior) + len(payload.history)
-    known = payload.entities + payload.facts
-    sections = sum(bool(part) for part in (payload.passages, payload.insights, payload.summaries, known))
-    lines = len(payload.insights) + len(payload.summaries)
-    return (
-        turns * rules.turn_overhead
-        + sections * rules.section_overhead
-        + len(payload.passages) * rules.passage_overhead
-        + lines * rules.line_overhead
-        + rules.separator_overhead
-    )
-
-
-def _short(payload: Payload) -> Pieces:
-    return tuple(piece for piece in payload.passages if piece.stage == "short_term")
-
-
-def _long(payload: Payload) -> Pieces:
-    return tuple(piece for piece in payload.passages if piece.stage != "short_term")
-
-
-def _last(turns: Pieces, number: int) -> Pieces:
-    return turns[max(0, len(turns) - number) :]
-
-
-def _best(pieces: Pieces, number: int) -> Pieces:
-    return tuple(sorted(pieces, key=lambda piece: -piece.relevance)[:number])
-
-
-def _no_weak(payload: Payload, short: float, long: float) -> Payload:
-    kept_short = tuple(piece for piece in _short(payload) if piece.relevance >= short)
-    return msgspec.structs.replace(
-        payload, passages=kept_short + tuple(piece for piece in _long(payload) if piece.relevance >= long)
-    )
-
-
-def _best_passages(payload: Payload, rules: Cascade) -> Payload:
-    best = _best(_short(payload), rules.keep_short) + _best(_long(payload), rules.keep_long)
-    return msgspec.structs.replace(payload, passages=best)
-
-
-def _few_derived(payload: Payload, rules: Cascade) -> Payload:
-    insights, summaries = payload.insights[: rules.keep_insights], payload.summaries[: rules.keep_summaries]
-    return msgspec.structs.replace(payload, insights=insights, summaries=summaries)
-
-
-def _few_known(payload: Payload, rules: Cascade) -> Payload:
-    entities, facts = payload.entities[: rules.keep_entities], payload.facts[: rules.keep_facts]
-    return msgspec.structs.replace(payload, entities=entities, facts=facts)
-
-
-def _least(payload: Payload, rules: Cascade) -> Payload:
-    history = _last(payload.history, rules.last_turns)
-    return Payload(history=history, passages=_short(payload)[: rules.last_passages])
-
-
-StageRule = tuple[str, Callable[[Payload, Cascade], Payload]]
-
-STAGES: tuple[StageRule, ...] = (
-    ("prior sessions", lambda payload, rules: msgspec.structs.replace(payload, prior=())),
-    ("deep history", lambda p, rules: msgspec.structs.replace(p, history=_last(p.history, rules.deep_turns))),
-    ("weak long-term passage", lambda payload, rules: _no_weak(payload, float("-inf"), rules.weak_long)),
-    ("weak passage", lambda payload, rules: _no_weak(payload, rules.weak, rules.weak)),
-    (
-        "older history",
-        lambda p, rules: msgspec.structs.replace(p, history=_last(p.history, rules.recent_turns)),
-    ),
-    ("beyond the best passages", _best_passages),
-    ("beyond the first insights and summaries", _few_derived),
-    ("beyond the first facts", _few_known),
-    ("emergency", _least),
-)
-"""The stages in their order: the reason that is given, and what it does."""
-
-
 def _filtered(payload: Payload, rules: Cascade) -> tuple[Payload, list[Dropped]]:
     """Without what is never sent: retired passages, superseded items, superfluous summaries."""
     live = msgspec.structs.replace(
@@ -154,9 +66,8 @@ def _filtered(payload: Payload, rules: Cascade) -> tuple[Payload, list[Dropped]]
         passages=tuple(piece for piece in live.passages if not piece.superseded_by),
         insights=tuple(piece for piece in live.insights if not piece.superseded_by),
     )
-    needed = (
-        msgspec.structs.replace(valid, summaries=()) if len(valid.history) >= rules.redundant_from else valid
-    )
+    superfluous = 0 < rules.redundant_from <= len(valid.history)
+    needed = msgspec.structs.replace(valid, summaries=()) if superfluous else valid
     relevant = msgspec.structs.replace(
         needed,
         passages=_relevant(needed.passages, rules),
@@ -172,21 +83,65 @@ def _relevant(pieces: Pieces, rules: Cascade) -> Pieces:
     return tuple(p for p in pieces if rules.min_relevance <= 0 or p.relevance >= rules.min_relevance)
 
 
-def prune(payload: Payload, limit: int, rules: Cascade | None = None) -> Pruned:
+def prune(payload: Payload, limit: int, rules: Cascade | None = None, sizing: Sizing | None = None) -> Pruned:
     """Filter, then go through the stages until contents and formatting fit into `limit` tokens.
 
-    Any stage puts short-term passages first. The last may leave more than `limit`; `bound.fit` does not.
+    `sizing` counts what is sent; without it formatting costs what `rules` say. Any stage puts short-term
+    passages first. The last may leave more than `limit`; `bound.bounded` does not.
     """
     rules = rules or Cascade()
     current, dropped = _filtered(payload, rules)
-    overhead = overhead_of(current, rules)
-    stage = 0
-    while current.tokens > limit - overhead and stage < len(STAGES):
-        reason, rule = STAGES[stage]
-        before = msgspec.structs.replace(current, passages=_short(current) + _long(current))
-        current = rule(before, rules)
-        dropped += gone(before, current, reason)
+    sizing = sizing or _by_rules(current, rules)
+    gave: list[Gave] = []
+    stage, size = 0, sizing(current)
+    while size > limit and stage < len(STAGES):
+        name, rule = STAGES[stage]
         stage += 1
-        if rules.overhead == "recomputed":
-            overhead = overhead_of(current, rules)
-    return Pruned(current, overhead, limit - overhead, stage, tuple(dropped))
+        before, old = (
+            msgspec.structs.replace(current, passages=short_term(current) + long_term(current)),
+            size,
+        )
+        current = rule(before, rules)
+        if rules.take == "needed":
+            current = only_needed(before, gone(before, current, name), limit, sizing)
+        went = gone(before, current, name, stage)
+        old, size = size, sizing(current)
+        dropped += went
+        gave += [Gave(stage, name, len(went), old, size)] if went else []
+    overhead = size - current.tokens
+    return Pruned(current, overhead, limit - overhead, stage, tuple(dropped), tuple(gave))
+
+
+def _by_rules(payload: Payload, rules: Cascade) -> Sizing:
+    before = overhead_of(payload, rules)
+    if rules.overhead == "fixed":
+        return lambda current: current.tokens + before
+    return lambda current: current.tokens + overhead_of(current, rules)
+
+
+def only_needed(
+    payload: Payload, going: Sequence[Dropped], limit: int, sizing: Sizing, sections: Sequence[str] = _ORDER
+) -> Payload:
+    """`payload` without so few of the pieces that may go that it fits, the least important first, section
+    after section; without all of them where that is not enough."""
+    wanted = {(each.section, each.ref) for each in going}
+    order = [each for each in _least_first(payload, sections) if each in wanted]
+    low, high = 0, len(order)
+    while low < high:
+        middle = (low + high) // 2
+        fits = sizing(payload.without(frozenset(order[:middle]))) <= limit
+        low, high = (low, middle) if fits else (middle + 1, high)
+    return payload.without(frozenset(order[:low]))
+
+
+def _least_first(payload: Payload, sections: Sequence[str]) -> list[tuple[str, str]]:
+    """Their pieces, each as its section and reference, the least important first."""
+    found = []
+    for section in sections:
+        pieces: Sequence[Piece] = getattr(payload, section)
+        if section == "passages":
+            pieces = sorted(pieces, key=lambda piece: -piece.relevance)[::-1]
+        elif section not in _FIRST_LEFT:
+            pieces = pieces[::-1]
+        found += [(section, piece.ref) for piece in pieces]
+    return found

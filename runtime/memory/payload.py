@@ -1,7 +1,8 @@
-"""The supporting part of a context as pieces with their sizes, and what was dropped of it."""
+"""What of a context may give way, as pieces with their sizes, and what was dropped of it."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -35,8 +36,9 @@ Pieces = tuple[Piece, ...]
 class Payload(msgspec.Struct, frozen=True):
     """The supporting part of a context, each section in the order it would be sent.
 
-    `prior`: turns of earlier sessions. `history`: turns of this one, oldest first. `entities` and `facts` are
-    one section, the known facts.
+    `prior`: turns of earlier sessions. `history`: turns of this one, oldest first. `entities` (about a named
+    subject) and `facts` are one section, the known facts. `tools`: hints at fitting tools. `results`: what
+    tools gave in the turn that is being answered, oldest first. `state`: the plan.
     """
 
     prior: Pieces = ()
@@ -46,6 +48,9 @@ class Payload(msgspec.Struct, frozen=True):
     summaries: Pieces = ()
     entities: Pieces = ()
     facts: Pieces = ()
+    tools: Pieces = ()
+    results: Pieces = ()
+    state: Pieces = ()
 
     @property
     def tokens(self) -> int:
@@ -56,21 +61,31 @@ class Payload(msgspec.Struct, frozen=True):
         """Every piece with the name of its section."""
         return [(name, piece) for name in self.__struct_fields__ for piece in getattr(self, name)]
 
+    def without(self, some: Collection[tuple[str, str]]) -> Payload:
+        """Without these pieces, each named by its section and reference."""
+        return Payload(
+            **{
+                name: tuple(piece for piece in getattr(self, name) if (name, piece.ref) not in some)
+                for name in self.__struct_fields__
+            }
+        )
+
 
 class Dropped(NamedTuple):
-    """A piece that is not sent, the section it was in, and why."""
+    """A piece that is not sent, the section it was in, why, and in which stage (0: before the first)."""
 
     section: str
     ref: str
     tokens: int
     reason: str
+    stage: int = 0
 
 
-def gone(before: Payload, after: Payload, reason: str) -> list[Dropped]:
+def gone(before: Payload, after: Payload, reason: str, stage: int = 0) -> list[Dropped]:
     """What `before` has and `after` has not, each with `reason`."""
     left = {(section, piece.ref) for section, piece in after.pieces()}
     return [
-        Dropped(section, piece.ref, piece.tokens, reason)
+        Dropped(section, piece.ref, piece.tokens, reason, stage)
         for section, piece in before.pieces()
         if (section, piece.ref) not in left
     ]

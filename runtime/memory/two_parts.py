@@ -39,7 +39,7 @@ def place_in_two(
     contents: Contents, layout: Layout, late: frozenset[Section], exceeds: Exceeds, fence: Fence
 ) -> TwoParts:
     """Place sections in order; those of `late` go into the later text. Deterministic."""
-    writer = _Writer(contents, layout, late, fence)
+    writer = Writer(contents, layout, late, fence)
     total = {name: len(items_of(name, contents, layout.most(name))) for name in layout.order}
     shown: dict[Section, int] = {}
     over: str | None = None
@@ -65,7 +65,7 @@ def _most(fits: Callable[[int], bool], total: int) -> int:
     return low
 
 
-class _Writer:
+class Writer:
     """Writes any number of items of each section."""
 
     def __init__(self, contents: Contents, layout: Layout, late: frozenset[Section], fence: Fence) -> None:

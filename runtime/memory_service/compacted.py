@@ -14,6 +14,7 @@ from runtime.messages import Message
 
 PREFIX = "__compacted/"
 TITLE = "Summaries of the earlier conversation, oldest first:"
+"""Stands over the summaries where they are sent."""
 
 
 class Compacted(msgspec.Struct, frozen=True):
@@ -25,11 +26,6 @@ class Compacted(msgspec.Struct, frozen=True):
     readings: tuple[tuple[int, int], ...] = ()
     turns_since: int = 0
     finished: int = 0
-
-    @property
-    def text(self) -> str:
-        """The summaries as they are sent; empty where there are none."""
-        return "\n".join([TITLE, *(f"- {part}" for part in self.parts)]) if self.parts else ""
 
     @property
     def monitor(self) -> Monitor:

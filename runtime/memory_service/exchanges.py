@@ -10,6 +10,7 @@ import msgspec
 
 from runtime.facts import Fact
 from runtime.memory.candidates import Candidate
+from runtime.memory_service.shared import EPISODE
 from runtime.record import TurnLine
 
 SHOWN_CHARS = 1200
@@ -41,14 +42,14 @@ class Exchange(NamedTuple):
     @property
     def ref(self) -> str:
         """How it is called on a bill."""
-        return f"episode/{self.id}"
+        return f"{EPISODE}{self.id}"
 
     @property
     def text(self) -> str:
         """What the model reads of it."""
         return "\n".join(["Past exchange", *(f"{role}: {_beginning(text)}" for role, text in self.said)])
 
-    def candidate(self, score: float) -> Candidate:
+    def candidate(self, score: float, likeness: float) -> Candidate:
         """The exchange as it may be injected; what is tainted stays so."""
         return Candidate(
             ref=self.ref,
@@ -56,6 +57,7 @@ class Exchange(NamedTuple):
             kind="episode",
             at=self.at,
             score=score,
+            likeness=likeness,
             origin="tainted" if self.tainted else "",
             source=f"session {self.session_name}",
             session=self.session_uid,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from runtime.events import ContextItem, ContextSection
+from runtime.events import ContextItem
 from runtime.facts import Fact
 from runtime.memory.candidates import Block, Candidate, unsound
 from runtime.memory.contents import SECTIONS, Contents, Dated, Passage, Recommended, Section
@@ -15,26 +15,13 @@ from runtime.memory.packing import NOTHING, Size, measure
 from runtime.memory.section_rules import Layout
 from runtime.memory.two_parts import TwoParts, place_in_two
 from runtime.memory_service.indexes import FactIndex
-from runtime.memory_service.injecting import Given, Wish, before_others
+from runtime.memory_service.injecting import Wish, before_others
+from runtime.memory_service.laid_out import LaidOut, Line, Lines, Pinned, item
 from runtime.memory_service.shared import Beside, ForContext
 from runtime.memory_service.showing import candidate, ref_of, rules_of
 
 BY_QUESTION: frozenset[Section] = frozenset({"passages", "tools"})
 """Sections that the question chooses."""
-BILLED: dict[str, str] = {"tools": "tool hints"}
-"""How a section is called on the bill, where its name is taken."""
-
-
-class Line(NamedTuple):
-    """An item of a section: what it is called on the bill, its text, where it comes from."""
-
-    ref: str
-    text: str
-    source: str | None = None
-    score: float | None = None
-
-
-Lines = dict[Section, list[Line]]
 
 
 async def lay_out(
@@ -44,16 +31,18 @@ async def lay_out(
     index: FactIndex,
     wish: Wish,
     beside: Beside,
-) -> Given:
-    """The sections in their order. Facts that all fit stay where they are; else those come that fit the
-    question best, and are sent with it."""
-    work = _LayingOut(config, wish, [*facts], [*episodes], beside)
+) -> ForContext:
+    """The sections in their order; older messages of this session come before past exchanges.
+
+    Facts that all fit stay where they are; else those come that fit the question best, and are sent with it.
+    """
+    work = _LayingOut(config, wish, [*facts], [*beside.passages, *episodes], beside)
     placed = work.place(work.facts, BY_QUESTION)
     if len(work.facts) > 1 and work.lacks_facts(placed):
         ranked = await index.rank(work.facts, wish.query, wish.now, wish.count)
         work.facts = before_others(ranked, wish.first)
         placed = work.place(work.facts, BY_QUESTION | {"known_facts", "insights"})
-    return work.given(placed)
+    return work.laid_out(placed).context()
 
 
 class _LayingOut:
@@ -140,26 +129,24 @@ class _LayingOut:
             state=self.beside.state,
         )
 
-    def given(self, placed: TwoParts) -> Given:
-        """What is sent, with its bill."""
-        names = [name for name in self.layout.order if placed.shown.get(name)]
-        early = self._billed([name for name in names if name not in self.late], placed, placed.early)
-        late = self._billed([name for name in names if name in self.late], placed, placed.late)
-        blocks: tuple[ContextSection, ...] = ()
-        if self.blocks:
-            refs = tuple(ContextItem(ref=f"block/{block.name}", tokens=0) for block in self.config.blocks)
-            blocks = (ContextSection(name="blocks", tokens=self.blocks_size.tokens, items=refs),)
-        context = ForContext(
-            "\n\n".join(part for part in (self.blocks, placed.early) if part),
-            placed.late,
-            (*blocks, *early),
-            tuple(late),
-            (*self._left_out(placed), *self.bad),
-            self._warnings(),
-            laid_out=True,
+    def laid_out(self, placed: TwoParts) -> LaidOut:
+        """What came of it."""
+        return LaidOut(
+            layout=self.layout,
+            fence=self.fence,
+            count=self.wish.count,
+            blocks=Pinned(
+                self.blocks, self.blocks_size.tokens, tuple(block.name for block in self.config.blocks)
+            ),
+            contents=self._contents(self.facts),
+            lines=self.lines,
+            placed=placed,
+            late=self.late,
+            facts=tuple(self.facts),
+            episodes=tuple(self.episodes),
+            left_out=(*self._left_out(placed), *self.bad),
+            warnings=self._warnings(),
         )
-        shown = [line.ref for name in names for line in self.lines[name][: placed.shown[name]]]
-        return Given(context, frozenset(shown))
 
     def _warnings(self) -> tuple[str, ...]:
         over = self.limits.exceeded(self.blocks_size)
@@ -168,20 +155,6 @@ class _LayingOut:
         if self.blocks_size.tokens <= most:
             return found
         return (*found, f"the pinned blocks are larger than blocks_max_tokens {most}")
-
-    def _billed(self, names: Sequence[Section], placed: TwoParts, text: str) -> list[ContextSection]:
-        """The first section also carries what stands around them all."""
-        sections = [
-            tuple(self._item(line) for line in self.lines[name][: placed.shown[name]]) for name in names
-        ]
-        sizes = [sum(item.tokens for item in items) for items in sections]
-        left = self.wish.count(text) if text else 0
-        found = []
-        for place, (name, items) in enumerate(zip(names, sections, strict=True)):
-            tokens = max(0, left - sum(sizes[1:])) if place == 0 else min(left, sizes[place])
-            left -= tokens
-            found.append(ContextSection(name=BILLED.get(name, name), tokens=tokens, items=items))
-        return found
 
     def _left_out(self, placed: TwoParts) -> list[ContextItem]:
         found = []
@@ -193,13 +166,9 @@ class _LayingOut:
                 why = "section_priority" if name not in self.layout.order else "max_items"
                 if place < most:
                     why = "stopped" if stopped else placed.over or "stopped"
-                found.append(self._item(line, why))
+                found.append(item(line, self.wish.count, why))
             stopped = stopped or name in placed.cut
         return found
-
-    def _item(self, line: Line, why: str | None = None) -> ContextItem:
-        tokens = self.wish.count(line.text)
-        return ContextItem(ref=line.ref, tokens=tokens, score=line.score, source=line.source, why=why)
 
 
 def layout_of(supporting: Any) -> Layout:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -17,6 +17,7 @@ from runtime.messages import Message
 from runtime.record import Record, TurnLine
 
 if TYPE_CHECKING:
+    from runtime.memory.priming import Priming
     from runtime.memory_service.ageing import Freshness
 
 CountMessages = Callable[[Sequence[Message]], int]
@@ -58,14 +59,16 @@ class OtherSessions(msgspec.Struct, frozen=True):
         kept = [each for each in found if not each.exchange.tells(hidden)]
         if fresh is not None:
             kept = [each for each in kept if fresh.keeps(each.exchange, each.likeness)]
-        return [each.exchange.candidate(each.score) for each in kept[:most]]
+        return [each.exchange.candidate(each.score, each.likeness) for each in kept[:most]]
 
     async def tainted_sessions(self) -> frozenset[str]:
         """The uids of sessions in which something came of a tool's output."""
         turns = await self.record.user_turns(self.session_uid, [self.node_id])
         return frozenset(line.session_uid for line in turns.lines if line.tainted)
 
-    async def prior(self, shelf: Shelf, priming: Any, count: CountMessages, tokens: int) -> list[TurnLine]:
+    async def prior(
+        self, shelf: Shelf, priming: Priming, count: CountMessages, tokens: int
+    ) -> list[TurnLine]:
         """The last turns of the last earlier sessions with this agent, oldest first, by `priming` and within
         `tokens`; none that tells what was forgotten."""
         lines = await self.record.earlier_turns(

@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+import msgspec
+
 from runtime.facts import MODEL_KINDS, Fact
 from runtime.memory.candidates import unsound
 from runtime.memory.estimate import Estimator
 from runtime.memory.payload import Payload, Piece
 from runtime.memory.priming import Priming, primed
+from runtime.memory.retrieval_limits import retrieval_limits
 from runtime.memory_service.compacted import PREFIX, compacted
 from runtime.memory_service.exchanges import Hidden
 from runtime.memory_service.showing import candidate, fact_text
-
-HEADER = "Summaries of earlier sessions, oldest first:"
 
 
 class Primed(NamedTuple):
@@ -27,11 +28,6 @@ class Primed(NamedTuple):
     sessions: tuple[str, ...] = ()
     left: int = 0
 
-    @property
-    def text(self) -> str:
-        """The summaries as they are sent; empty where there are none."""
-        return "\n".join([HEADER, *(f"- {each}" for each in self.summaries)]) if self.summaries else ""
-
 
 class Earlier(NamedTuple):
     """The summary of an earlier session."""
@@ -41,9 +37,20 @@ class Earlier(NamedTuple):
     at: datetime
 
 
-def rules_of(config: Any) -> Priming:
-    """The Memory's `priming` settings for the arithmetic."""
-    return Priming(**{name: getattr(config, name) for name in config.__struct_fields__})
+def rules_of(config: Any, room: int | None = None) -> Priming:
+    """The Memory's `priming` settings for the arithmetic; of each kind no more than has a chance to fit into
+    `room`, the tokens that a prompt may have, None where the window is not known."""
+    rules = Priming(**{name: getattr(config, name) for name in config.__struct_fields__})
+    if room is None:
+        return rules
+    most = retrieval_limits(room, 0, rules)
+    return msgspec.structs.replace(
+        rules,
+        top_entities=min(rules.top_entities, most.entities),
+        max_insights=most.insights,
+        max_summaries=most.summaries,
+        previous_session_turns=min(rules.previous_session_turns, most.prior_turns),
+    )
 
 
 def summaries_of(facts: Sequence[Fact], node_id: str, session_uid: str, hidden: Hidden) -> list[Earlier]:

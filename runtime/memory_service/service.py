@@ -19,7 +19,7 @@ from runtime.memory_service.gate import Refusal, Refused, Statement, normal, ref
 from runtime.memory_service.indexes import Indexes
 from runtime.memory_service.injecting import Wish, give
 from runtime.memory_service.others import CountMessages, OtherSessions
-from runtime.memory_service.shared import NOTHING, Beside, ForContext, Where
+from runtime.memory_service.shared import EPISODE, NOTHING, TWICE, Beside, ForContext, Where
 from runtime.memory_service.showing import ref_of
 from runtime.memory_service.tool_specs import spec_of
 from runtime.memory_service.usage_facts import UsageFacts
@@ -81,26 +81,34 @@ class MemoryService:
         message; `supporting` is the supporting budget in tokens, None where no window is known; `beside` what
         else there is for the sections."""
         facts = [fact for fact in await self.current() if not fact.internal and fact.kind in MODEL_KINDS]
-        wish = Wish(query, supporting, self.journal.clock.now(), count)
-        episodes = await self._episodes(wish)
+        wish, beside = Wish(query, supporting, self.journal.clock.now(), count), beside or Beside()
+        episodes, twice = await self._episodes(wish, beside.prior)
         sections = self._sections
         if not facts and not episodes and not self.config.blocks and not sections:
-            return self._with_faded(NOTHING, count)
+            return self._with_others(NOTHING, twice, count)
         index = self._indexes.facts(self.shelf)
         primed = await self.primed(count)
         wish = wish._replace(first=() if primed is None else primed.facts)
         if sections:
             from runtime.memory_service.laying_out import lay_out
 
-            given = await lay_out(self.config, facts, episodes, index, wish, beside or Beside())
+            context = await lay_out(self.config, facts, episodes, index, wish, beside)
         else:
-            given = await give(self.config, facts, episodes, index, wish)
-        tainted = {ref_of(fact) for fact in facts if fact.tainted}
-        tainted |= {episode.ref for episode in episodes if episode.origin == "tainted"}
-        self.tainted = self.tainted or bool(tainted & given.shown)
-        self.uses.facts(fact for fact in facts if ref_of(fact) in given.shown)
-        self.uses.exchanges(episode for episode in episodes if episode.ref in given.shown)
-        return self._with_faded(given.context, count)
+            context = await give(self.config, facts, episodes, index, wish)
+        return self._with_others(context, twice, count)
+
+    def sent(self, context: ForContext) -> None:
+        """This goes to the model: what is in it counts as used, and taints."""
+        shown = context.shown
+        if shown is None or not (shown.facts or shown.episodes):
+            return
+        refs = context.refs
+        facts = [fact for fact in shown.facts if ref_of(fact) in refs]
+        episodes = [each for each in shown.episodes if each.ref in refs and each.ref.startswith(EPISODE)]
+        tainted = any(fact.tainted for fact in facts) or any(each.origin == "tainted" for each in episodes)
+        self.tainted = self.tainted or tainted
+        self.uses.facts(facts)
+        self.uses.exchanges(episodes)
 
     @property
     def _sections(self) -> bool:
@@ -109,12 +117,17 @@ class MemoryService:
         wanted = (chosen.section_priority, chosen.style, *msgspec.structs.astuple(chosen.headings))
         return any(each is not None for each in wanted)
 
-    async def _episodes(self, wish: Wish) -> list[Candidate]:
+    async def _episodes(self, wish: Wish, prior: frozenset[str]) -> tuple[list[Candidate], list[Candidate]]:
+        """Past exchanges that may be recalled, and those that would be were they not among `prior`."""
         if self.others is None:
-            return []
+            return [], []
         fresh = await self._freshness(wish.now)
         most, now = self.config.episodes, wish.now
-        return await self.others.episodes(self.shelf, wish.query, most, now, wish.count, fresh)
+        found = await self.others.episodes(
+            self.shelf, wish.query, most + len(prior) if most else 0, now, wish.count, fresh
+        )
+        once = [each for each in found if each.ref not in prior][:most]
+        return once, [each for each in found[:most] if each.ref in prior]
 
     async def _freshness(self, now: datetime) -> Freshness | None:
         """Which exchanges may still be recalled; None where none fades. Uses are counted when a run ends."""
@@ -127,29 +140,35 @@ class MemoryService:
         self._fresh = Freshness(self.config.lifecycle, self._accesses, now)
         return self._fresh
 
-    def _with_faded(self, context: ForContext, count: Estimator) -> ForContext:
-        """The context with what was found and has faded on its bill."""
-        if self._fresh is None or not self._fresh.faded:
+    def _with_others(self, context: ForContext, twice: Sequence[Candidate], count: Estimator) -> ForContext:
+        """The context with what was found on its bill that has faded, or is sent as a turn."""
+        faded = self._fresh.faded[: self.config.episodes] if self._fresh is not None else []
+        out = [(each.ref, each.text, f"session {each.session_name}", "faded") for each in faded]
+        out += [(each.ref, each.text, each.source, TWICE) for each in twice]
+        if not out:
             return context
-        out = [
-            ContextItem(
-                ref=each.ref, tokens=count(each.text), source=f"session {each.session_name}", why="faded"
-            )
-            for each in self._fresh.faded[: self.config.episodes]
+        items = [
+            ContextItem(ref=ref, tokens=count(text), source=source, why=why) for ref, text, source, why in out
         ]
-        return context._replace(left_out=(*context.left_out, *out))
+        return context._replace(left_out=(*context.left_out, *items))
 
-    async def prior(self, count: Estimator, count_messages: CountMessages) -> list[TurnLine]:
+    async def prior(
+        self, count: Estimator, count_messages: CountMessages, room: int | None = None
+    ) -> list[TurnLine]:
         """Turns of the user's earlier sessions that come along into this one."""
-        primed = await self.primed(count)
+        primed = await self.primed(count, room)
         if self.others is None or primed is None:
             return []
-        lines = await self.others.prior(self.shelf, self.config.priming, count_messages, primed.left)
+        from runtime.memory_service.priming import rules_of
+
+        rules = rules_of(self.config.priming, room)
+        lines = await self.others.prior(self.shelf, rules, count_messages, primed.left)
         self.tainted = self.tainted or any(line.tainted for line in lines)
         return lines
 
-    async def primed(self, count: Estimator) -> Primed | None:
-        """What comes along whatever is asked, the same for the whole run; None where nothing is to."""
+    async def primed(self, count: Estimator, room: int | None = None) -> Primed | None:
+        """What comes along whatever is asked, the same for the whole run; None where nothing is to. `room`:
+        the tokens that a prompt may have, None where the window is not known."""
         if self.others is None or not self.config.priming.enabled:
             return None
         if self._primed is None:
@@ -160,7 +179,8 @@ class MemoryService:
             hidden = hidden_by(await self.journal.record.fact_versions(self.shelf))
             earlier = summaries_of(facts, self.others.node_id, self.others.session_uid, hidden)
             least = self.config.injection.min_confidence
-            self._primed = prime(facts, earlier, rules_of(self.config.priming), now, least, count)
+            rules = rules_of(self.config.priming, room)
+            self._primed = prime(facts, earlier, rules, now, least, count)
             tainted = await self.others.tainted_sessions() if self._primed.sessions else frozenset()
             self.tainted = self.tainted or bool(tainted & frozenset(self._primed.sessions))
         return self._primed

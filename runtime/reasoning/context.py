@@ -37,13 +37,14 @@ class Parts(NamedTuple):
         """All of it in the order sent; `asked` stands for the turn's first message."""
         texts = (self.instructions.strip(), self.memory.text, self.state, self.past.summary)
         system = system_message(texts)
-        before = (*self.past.prior, *self.past.messages)
+        prior = (message for turn in self.past.prior for message in turn.messages)
+        before = (*prior, *self.past.messages)
         return (*(() if system is None else (system,)), *before, asked, *self.turn[1:])
 
     @property
     def recalled(self) -> str:
         """What is sent right before the newest user message."""
-        return "\n\n".join(part for part in (self.memory.recall, self.past.recalled) if part)
+        return "\n\n".join(part for part in (self.memory.recall, self.past.recalled_text) if part)
 
 
 class Bill(NamedTuple):
@@ -67,8 +68,10 @@ def bill_of(parts: Parts, counts: Counts, left_out: Sequence[ContextItem] = ()) 
     """Every section in the order sent, with its tokens by our own count."""
     past, found = parts.past, [*_system_sections(parts, counts)]
     if past.prior:
-        tokens, items = counts.messages(past.prior), past.prior_items
-        found.append(ContextSection(name="prior", tokens=tokens, count=len(past.prior), items=items))
+        prior = [message for turn in past.prior for message in turn.messages]
+        items = tuple(turn.item for turn in past.prior)
+        tokens = counts.messages(prior)
+        found.append(ContextSection(name="prior", tokens=tokens, count=len(prior), items=items))
     if past.messages:
         tokens = counts.messages(past.messages)
         found.append(
@@ -76,8 +79,11 @@ def bill_of(parts: Parts, counts: Counts, left_out: Sequence[ContextItem] = ()) 
         )
     found += parts.memory.recalled
     if past.recalled:
-        tokens = counts.text(past.recalled)
-        found.append(ContextSection(name="passages", tokens=tokens, items=past.recalled_items))
+        items = tuple(
+            ContextItem(ref=each.ref, tokens=counts.text(each.text), score=each.score, source="this session")
+            for each in past.recalled
+        )
+        found.append(ContextSection(name="passages", tokens=counts.text(past.recalled_text), items=items))
     first = past.first + len(past.messages)
     tokens = counts.messages(parts.turn)
     found.append(ContextSection(name="turn", tokens=tokens, first=first, count=len(parts.turn)))
@@ -93,8 +99,12 @@ def _system_sections(parts: Parts, counts: Counts) -> list[ContextSection]:
         names = tuple(ContextItem(ref=f"tool/{tool.name}", tokens=0) for tool in parts.tools)
         found.append(ContextSection(name="tools", tokens=tool_tokens(parts.tools, counts), items=names))
     found += parts.memory.sections
-    extras = (("state", parts.state), ("summaries", parts.past.summary))
-    found += [ContextSection(name=name, tokens=counts.text(text)) for name, text in extras if text]
+    if parts.state:
+        found.append(ContextSection(name="state", tokens=counts.text(parts.state)))
+    if parts.past.notes:
+        items = tuple(ContextItem(ref=ref, tokens=counts.text(text)) for ref, text in parts.past.summaries)
+        tokens = counts.text(parts.past.summary)
+        found.append(ContextSection(name="summaries", tokens=tokens, items=items))
     return found
 
 

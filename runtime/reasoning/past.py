@@ -1,190 +1,119 @@
-"""What an agent takes up of the session's history: by window, by summary, or by what fits the question."""
+"""What was said before, as it is sent: messages, summaries, recalled ones, turns of earlier sessions."""
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
-from runtime.errors import BadSettings, ModelFailure
-from runtime.events import CallError, ContextItem, PolicyFailed
+from runtime.events import ContextItem
+from runtime.memory.candidates import Candidate
 from runtime.memory.fence import escape
-from runtime.memory.history import tail, units
-from runtime.memory.policies import Buffer, Recall, Summary
-from runtime.memory_service.compacted import Compacted, compacted, key_of
-from runtime.messages import Message, Request
+from runtime.memory.policies import Recall
+from runtime.memory_service.shared import EPISODE, MESSAGE
+from runtime.messages import Message
 
-if TYPE_CHECKING:
-    from runtime.reasoning.thinking import Thinking
+TURN = "turn/"
+"""Begins the reference of a turn of an earlier session."""
 
-SUMMARY_KEY = "__summary/"
-"""Internal facts of kind `summary`, one for each agent."""
+
+class Note(msgspec.Struct, frozen=True):
+    """Summaries under one title, oldest first, each with its reference. `listed`: a line for each."""
+
+    title: str
+    parts: tuple[tuple[str, str], ...]
+    listed: bool = True
+
+    @property
+    def text(self) -> str:
+        """As it is sent."""
+        if not self.listed:
+            return self.title + " ".join(text for _, text in self.parts)
+        return "\n".join([self.title, *(f"- {text}" for _, text in self.parts)])
+
+
+class Recalled(NamedTuple):
+    """An older message of this session. `likeness`: share of the question's words that it has."""
+
+    ref: str
+    role: str
+    text: str
+    score: float
+    likeness: float
+
+    @property
+    def candidate(self) -> Candidate:
+        """The message as it may be placed in the sections of memory."""
+        return Candidate(
+            ref=self.ref, text=f"{self.role}: {self.text}", kind="episode", score=self.score,
+            likeness=self.likeness, origin="", source="this session",
+        )  # fmt: skip
+
+
+class Prior(NamedTuple):
+    """A turn of an earlier session, and its line on the bill."""
+
+    item: ContextItem
+    messages: tuple[Message, ...]
+
+    @property
+    def exchange(self) -> str:
+        """Its reference as a past exchange."""
+        return EPISODE + self.item.ref.removeprefix(TURN)
 
 
 class Past(msgspec.Struct, frozen=True):
     """What was said before, as it is sent.
 
-    `messages` are sent as they are, the first of them at place `first` of what was taken up; `summary` stands
-    for what came before them, `summaries` are its parts, oldest first; `recalled` is sent right before the
-    newest user message. `prior` are turns of earlier sessions, sent before the messages. The items are their
-    lines on the bill.
+    `messages` are sent as they are, the first of them at place `first` of what was taken up; `notes` stand
+    for what came before them and for earlier sessions; `recalled` are older messages, best first. `prior` are
+    turns of earlier sessions, sent before the messages.
     """
 
     messages: tuple[Message, ...] = ()
-    summary: str = ""
-    summaries: tuple[str, ...] = ()
-    recalled: str = ""
-    recalled_items: tuple[ContextItem, ...] = ()
-    prior: tuple[Message, ...] = ()
-    prior_items: tuple[ContextItem, ...] = ()
+    notes: tuple[Note, ...] = ()
+    recalled: tuple[Recalled, ...] = ()
+    prior: tuple[Prior, ...] = ()
     first: int = 0
 
+    @property
+    def summary(self) -> str:
+        """The summaries as they are sent; empty where there are none."""
+        return "\n\n".join(note.text for note in self.notes)
 
-async def take_up(thinking: Thinking, history: list[Message]) -> Past:
-    """The past of this turn by the agent's `context`, after what comes along of earlier sessions. A policy
-    that fails leaves the whole of it."""
-    if thinking.config.context.mode == "none":
-        return Past()
-    past = await _by_policy(thinking, history)
-    memory = thinking.desk.memory
-    if memory is None or not memory.config.priming.enabled:
-        return past
-    lines = await memory.prior(thinking.count, thinking.count_all)
-    primed = await memory.primed(thinking.count)
-    if primed is not None and primed.summaries:
-        summary = "\n\n".join(part for part in (primed.text, past.summary) if part)
-        summaries = (*primed.summaries, *past.summaries)
-        past = msgspec.structs.replace(past, summary=summary, summaries=summaries)
-    if not lines:
-        return past
-    items = [
-        ContextItem(
-            ref=f"turn/{line.id}", tokens=thinking.count_all(line.messages),
-            source=f"session {line.session_name}",
+    @property
+    def summaries(self) -> tuple[tuple[str, str], ...]:
+        """Each summary with its reference, oldest first."""
+        return tuple(part for note in self.notes for part in note.parts)
+
+    @property
+    def recalled_text(self) -> str:
+        """The recalled messages as they are sent right before the newest user message, in their order."""
+        in_order = sorted(self.recalled, key=lambda each: int(each.ref.removeprefix(MESSAGE)))
+        lines = [f"{Recall().prefix} ({each.role}): {escape(each.text)}" for each in in_order]
+        return "\n".join(["<recalled>", *lines, "</recalled>"]) if lines else ""
+
+    def without(self, refs: frozenset[str], turns: int) -> Past:
+        """Without these summaries, recalled messages and prior turns, and without the first `turns`."""
+        gone = sum(len(turn) for turn in turns_of(self.messages)[:turns])
+        notes = [
+            msgspec.structs.replace(note, parts=tuple(part for part in note.parts if part[0] not in refs))
+            for note in self.notes
+        ]
+        return Past(
+            messages=self.messages[gone:],
+            notes=tuple(note for note in notes if note.parts),
+            recalled=tuple(each for each in self.recalled if each.ref not in refs),
+            prior=tuple(turn for turn in self.prior if turn.item.ref not in refs),
+            first=self.first + gone,
         )
-        for line in lines
-    ]  # fmt: skip
-    prior = _messages(Buffer(sys.maxsize).window([m for line in lines for m in line.messages]).messages)
-    return msgspec.structs.replace(past, prior=prior, prior_items=tuple(items))
 
 
-async def _by_policy(thinking: Thinking, history: list[Message]) -> Past:
-    context = thinking.config.context
-    if context.mode == "summary":
-        return await _summarised(thinking, context, history)
-    if context.mode == "recall":
-        return _recalled(thinking, context, history)
-    kept = await _compacted(thinking)
-    later = history[kept.upto :]
-    keep = context.keep if context.mode == "buffer" else len(later)
-    messages = _messages(Buffer(keep).window(later).messages)
-    return Past(messages, kept.text, kept.parts, first=kept.upto)
-
-
-async def _compacted(thinking: Thinking) -> Compacted:
-    """The summaries that stand for old turns, where the Memory's compaction is on."""
-    memory, keeper = thinking.desk.memory, thinking.desk.internal
-    if memory is None or not memory.config.compaction.enabled:
-        return Compacted()
-    return compacted(await keeper.read(key_of(thinking.desk.account.node_id, keeper.session_uid)))
-
-
-def _messages(parts: Any) -> tuple[Message, ...]:
-    return tuple(
-        part
-        if isinstance(part, Message)
-        else Message(part.role, part.content, tool_call_id=part.tool_call_id)
-        for part in parts
-    )
-
-
-# -- summary
-
-
-class Kept(msgspec.Struct):
-    """A summary as it is kept. `upto` says how many of each session's messages it stands for."""
-
-    text: str
-    upto: dict[str, int] = {}
-
-
-async def _summarised(thinking: Thinking, context: Any, history: list[Message]) -> Past:
-    policy = Summary(threshold_chars=context.threshold_chars, keep_last=context.keep_last)
-    keeper = thinking.desk.internal
-    key = SUMMARY_KEY + thinking.desk.account.node_id
-    stored = await keeper.read(key)
-    kept = msgspec.convert(stored, Kept) if stored is not None else Kept("")
-    upto = min(kept.upto.get(keeper.session_uid, 0), len(history))
-    note = [Message("system", policy.prefix + kept.text)] if kept.text else []
-    stand = [*note, *history[upto:]]
-    if policy.wanted(stand):
-        request = policy.request(stand)
-        text = await _ask_summary(thinking, context, request.system, request.user) if request else None
-        if request is not None and text:
-            covered = len(request.covers) - (len(note) if 0 in request.covers else 0)
-            kept = Kept(text.strip(), {**kept.upto, keeper.session_uid: upto + covered})
-            upto += covered
-            await keeper.write(key, msgspec.to_builtins(kept), "summary")
-    summary = policy.prefix + kept.text if kept.text else ""
-    parts = (kept.text,) if kept.text else ()
-    return Past(_messages(Buffer(len(history)).window(history[upto:]).messages), summary, parts)
-
-
-async def _ask_summary(thinking: Thinking, context: Any, system: str, user: str) -> str | None:
-    """The summary's text; None where the model fails, which is said and changes nothing."""
-    try:
-        request = Request(
-            model="", messages=(Message("system", system), Message("user", user)), max_output_tokens=1000
-        )
-        return (await thinking.side_call(request, "summary", context.model)).reply.text
-    except ModelFailure as failure:
-        error = CallError(code=failure.code, message=failure.message, remedy=failure.remedy)
-        thinking.say(PolicyFailed(**thinking.where(), policy="summary", error=error))
-        return None
-
-
-# -- recall
-
-
-def _recalled(thinking: Thinking, context: Any, history: list[Message]) -> Past:
-    policy = Recall(keep_recent=context.keep_recent, k=context.k)
-    recent = tail(units(history), len(history), max(0, context.keep_recent))
-    inside = {index for part in recent for index in part.indices}
-    older = [i for i in range(len(history)) if i not in inside and history[i].content]
-    messages = _messages(message for part in recent for message in part.messages)
-    query = thinking.turn[0].content or ""
-    if not older or not query.strip() or policy.k <= 0:
-        return Past(messages)
-    try:
-        chosen = sorted(_most_like(query, {i: history[i] for i in older}, context))
-    except BadSettings as failure:
-        error = CallError(code=failure.code, message=failure.message, remedy=failure.remedy)
-        thinking.say(PolicyFailed(**thinking.where(), policy="recall", error=error))
-        return Past(messages)
-    lines = [f"{policy.prefix} ({history[i].role}): {escape(history[i].content or '')}" for i in chosen]
-    text = "\n".join(["<recalled>", *lines, "</recalled>"]) if lines else ""
-    count = thinking.count
-    items = [ContextItem(ref=f"message/{i}", tokens=count(history[i].content or "")) for i in chosen]
-    return Past(messages, recalled=text, recalled_items=tuple(items))
-
-
-def _most_like(query: str, older: dict[int, Message], context: Any) -> list[int]:
-    """Positions of the messages that fit the query best, at most `k`."""
-    from datetime import UTC, datetime
-
-    from runtime.memory.finding.index import MemoryIndex
-    from runtime.memory.finding.items import Item
-
-    embedder = None
-    if context.embedder == "static":
-        from runtime.memory.finding.embed import StaticEmbedder
-
-        embedder = StaticEmbedder()
-    epoch = datetime(2000, 1, 1, tzinfo=UTC)
-    index = MemoryIndex(embedder=embedder)
-    index.add(
-        Item(str(i), m.content or "", epoch, 1, speaker=m.role, by_user=m.role == "user")
-        for i, m in older.items()
-    )
-    return [int(hit.id) for hit in index.recall(query, context.k, datetime.now(UTC)).hits]
+def turns_of(messages: Sequence[Message]) -> list[tuple[Message, ...]]:
+    """The messages as turns, each from a user's message on; a call and its results are never parted."""
+    if not messages:
+        return []
+    starts = [place for place, message in enumerate(messages) if message.role == "user" or not place]
+    ends = [*starts[1:], len(messages)]
+    return [tuple(messages[start:end]) for start, end in zip(starts, ends, strict=True)]

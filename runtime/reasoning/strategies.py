@@ -11,6 +11,7 @@ from runtime.messages import Message, ToolCall
 from runtime.reasoning.action import Action, action_schema, instructions, read_action
 from runtime.reasoning.arguments import without_broken
 from runtime.reasoning.desk import Call
+from runtime.reasoning.results import RESULT
 from runtime.reasoning.thinking import Thinking
 from runtime.reasoning.toolbox import distinct_ids
 
@@ -94,7 +95,7 @@ async def _act(thinking: Thinking, text: str, action: Action) -> Decision:
 
 async def _result(thinking: Thinking, call: ToolCall) -> str:
     (result,) = await thinking.use_tools((call,))
-    return f"Result of {call.name}: {result.content}"
+    return f"{RESULT}{call.name}: {result.content}"
 
 
 def _shape(thinking: Thinking) -> str:

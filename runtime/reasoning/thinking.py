@@ -9,16 +9,16 @@ import msgspec
 
 from runtime.calls import Answered, Asked
 from runtime.errors import BoundReached, ModelFailure
-from runtime.events import AgentError, AgentRequest, AgentWarning, ContextAssembled, Event
+from runtime.events import AgentError, AgentRequest, AgentWarning, Event
 from runtime.memory.layout import window_budget
-from runtime.memory.monitor import Reading
 from runtime.memory_service import NOTHING, Beside, ForContext, Where
 from runtime.messages import Message, Purpose, Request, ToolCall, ToolSpec
-from runtime.reasoning.bounds import too_large, within
-from runtime.reasoning.context import MAX_LEFT_OUT, Bill, Counts, Parts, bill_of, tool_tokens
+from runtime.reasoning.assembling import assembled
+from runtime.reasoning.context import Counts, Parts, tool_tokens
 from runtime.reasoning.desk import Call, Desk
-from runtime.reasoning.past import Past, take_up
+from runtime.reasoning.past import Past, Prior
 from runtime.reasoning.planning import plan_text
+from runtime.reasoning.taking_up import take_up
 
 
 def _unheard(text: str) -> None:
@@ -34,10 +34,12 @@ class Thinking:
         self.step = 0
         self._past: Past | None = None
         self._state = ""
-        self._asked = self.turn[0]
+        self._asked = self._tried = self.turn[0]
         self._sent: tuple[Message, ...] = ()
         self._index = 0
-        self._injected: ForContext | None = None
+        self._injected: dict[frozenset[str], ForContext] = {}
+        self.pressed = False
+        """Whether a person was told that almost nothing of the context is left."""
 
     async def begin(self) -> None:
         """Say what is asked."""
@@ -51,7 +53,7 @@ class Thinking:
             self._past = await take_up(self, await self.desk.history())
         if self.config.planning:
             self._state = await plan_text(self.desk)
-        self._injected = None
+        self._injected = {}
 
     async def call(self, call: Call) -> Answered:
         """Make a call of this step; where a model fails for good, its fallbacks are tried in order."""
@@ -63,7 +65,7 @@ class Thinking:
                 if not self.desk.fall_back():
                     raise
                 now = self.desk.account.model
-                self._warn("model.fallback", f"{failed} failed ({failure.message}), so {now} goes on.", None)
+                self.warn("model.fallback", f"{failed} failed ({failure.message}), so {now} goes on.", None)
 
     async def side_call(self, request: Request, purpose: Purpose, model: str | None) -> Answered:
         """A call beside the step's own, such as a summary. Raises BudgetStop, ModelFailure."""
@@ -112,14 +114,15 @@ class Thinking:
     async def _call(self, call: Call) -> Answered:
         desk = self.desk
         instructions = "\n\n".join(part for part in (self.config.instructions.strip(), call.extra) if part)
-        memory = await self._memory(instructions, call.tools)
-        turn = (*self.turn, *call.after)
         past, state = self._past or Past(), self._state
+        memory = await self.recall(instructions, call.tools, past.prior)
+        turn = (*self.turn, *call.after)
         if memory.laid_out:
-            past, state = msgspec.structs.replace(past, summary=""), ""
+            past, state = msgspec.structs.replace(past, notes=(), recalled=()), ""
         parts = Parts(instructions, call.tools, memory, state, past, turn)
-        parts = self._assembled(call, parts)
-        messages = parts.messages(self._asks(parts))
+        parts = await assembled(self, call, parts)
+        self._asked = self._asks(parts)
+        messages = parts.messages(self._asked)
         request = self._request(call, messages)
         kept, news = self._news(parts.past, messages)
         self._index += 1
@@ -168,70 +171,63 @@ class Thinking:
 
     # -- its context
 
-    async def _memory(self, instructions: str, tools: Sequence[ToolSpec]) -> ForContext:
-        """What memory gives to this step, within its share of what the window leaves."""
-        memory = self.desk.memory
+    async def recall(
+        self, instructions: str, tools: Sequence[ToolSpec], prior: Sequence[Prior]
+    ) -> ForContext:
+        """What memory gives to this step, within its share of what the window leaves, beside these turns of
+        earlier sessions; found once."""
+        memory, besides = self.desk.memory, frozenset(turn.exchange for turn in prior)
         if memory is None:
             return NOTHING
-        if self._injected is None:
+        if besides not in self._injected:
             supporting = None
             if (window := self.desk.account.provider.window) is not None:
                 supporting = window_budget(
                     window,
-                    self._answer_room,
+                    self.answer_room,
                     system_tokens=self.count(instructions),
-                    tool_tokens=tool_tokens(tools, self._counts),
+                    tool_tokens=tool_tokens(tools, self.counts),
                     ratio=memory.config.supporting.ratio,
                 ).supporting
-            query = self.turn[0].content or ""
-            beside = Beside(self._past.summaries if self._past else (), self._state, tools)
-            self._injected = await memory.inject(
-                self.count, query=query, supporting=supporting, beside=beside
-            )
-            for warning in self._injected.warnings:
-                self._warn("memory.no_room", warning, "Raise `injection.tokens`.")
-        return self._injected
+            query, past = self.turn[0].content or "", self._past or Past()
+            summaries = tuple(text for _, text in past.summaries)
+            recalled = tuple(each.candidate for each in past.recalled)
+            beside = Beside(summaries, self._state, tools, recalled, besides)
+            found = await memory.inject(self.count, query=query, supporting=supporting, beside=beside)
+            for warning in found.warnings if not self._injected else ():
+                self.warn("memory.no_room", warning, "Raise `injection.tokens`.")
+            self._injected[besides] = found
+        return self._injected[besides]
 
     def _asks(self, parts: Parts) -> Message:
         """The newest user message with what is recalled for it; the turn keeps what the user said."""
-        said = self.turn[0]
-        text = f"{parts.recalled}\n\n{said.content}" if parts.recalled else said.content
-        if text != self._asked.content:
-            self._asked = said if text == said.content else Message("user", text)
-        return self._asked
+        said, recalled = self.turn[0], parts.recalled
+        text = f"{recalled}\n\n{said.content}" if recalled else said.content
+        for known in (said, self._asked, self._tried):
+            if text == known.content:
+                return known
+        self._tried = Message("user", text)
+        return self._tried
 
-    def _assembled(self, call: Call, parts: Parts) -> Parts:
-        """The parts as they are sent, with their bill. Raises ContextTooLarge where what must be sent and the
-        answer's room pass the model's window."""
-        account = self.desk.account
-        window = account.provider.window
-        if window is None:
-            self._say_bill(call, bill_of(parts, self._counts))
-            return parts
-        limit = window - self._answer_room
-        bounded = within(parts, limit, lambda tried: self._measure(call, tried), self.count_all)
-        bill = bill_of(bounded.parts, self._counts, bounded.left_out)
-        self._say_bill(call, bill)
-        if bounded.tokens > limit:
-            error = too_large(bill, limit, bounded.tokens, window)
-            error.node_id, error.run_id = account.node_id, account.run_id
-            raise error
-        if self.desk.memory is not None:
-            tokens = bounded.tokens
-            self.desk.memory.reading = Reading(tokens, limit, tokens / limit * 100)
-        return bounded.parts
-
-    def _measure(self, call: Call, parts: Parts) -> int:
+    def measure(self, call: Call, parts: Parts) -> int:
+        """Tokens of the request that a call makes of these parts."""
         request = self._request(call, parts.messages(self._asks(parts)))
         return self.desk.gate.counter.count(self.desk.account.full_name, request)
 
     @property
-    def _answer_room(self) -> int:
+    def room(self) -> int | None:
+        """Tokens that a prompt may have; None where the model's window is not known."""
+        window = self.desk.account.provider.window
+        return None if window is None else window - self.answer_room
+
+    @property
+    def answer_room(self) -> int:
         """Tokens of the window that are kept for the answer."""
         return self.config.max_output_tokens or self.desk.account.provider.max_output or 0
 
     @property
-    def _counts(self) -> Counts:
+    def counts(self) -> Counts:
+        """How tokens are counted for the model in use."""
         return Counts(self.count, self.count_all)
 
     # -- what it says
@@ -256,20 +252,6 @@ class Thinking:
             "step": self.step or None,
         }  # fmt: skip
 
-    def _warn(self, code: str, message: str, remedy: str | None) -> None:
+    def warn(self, code: str, message: str, remedy: str | None) -> None:
+        """Tell whoever reads the timeline."""
         self.say(AgentWarning(**self.where(), code=code, message=message, remedy=remedy))
-
-    def _say_bill(self, call: Call, bill: Bill) -> None:
-        window = self.desk.account.provider.window
-        self.say(
-            ContextAssembled(
-                **self.where(),
-                purpose=call.purpose,
-                sections=bill.sections,
-                tokens=bill.tokens,
-                window=window,
-                output_buffer=None if window is None else self._answer_room,
-                left_out=bill.left_out[:MAX_LEFT_OUT],
-                left_out_count=len(bill.left_out),
-            )
-        )

@@ -25,7 +25,7 @@ FREE = frozenset(
     {"input", "output", "outputs", "arguments", "result", "value", "answer", "data", "items", "extra"}
 )
 """Fields of our own documents under which everything is theirs."""
-OURS = frozenset({"usage", "gauge", "gauges", "holds", "sections", "left_out"})
+OURS = frozenset({"usage", "gauge", "gauges", "holds", "sections", "left_out", "gave_way"})
 """Fields that hold only amounts and names of ours."""
 
 

@@ -7,7 +7,7 @@ import msgspec
 from runtime.cli.context_bill import Bill, Part, Sent, bill, calls_of, row_of
 from runtime.cli.events_chosen import stored_of
 from runtime.errors import NotFound
-from runtime.events import ContextItem, decode
+from runtime.events import ContextItem, GaveWay, decode
 from runtime.record import LedgerFilter, SessionLine
 from runtime.usage import decimal_text
 from studio.api.route import Call, Endpoint
@@ -51,11 +51,22 @@ class BillPartOut(msgspec.Struct, frozen=True, kw_only=True):
     messages: int | None
 
 
+class GaveWayOut(msgspec.Struct, frozen=True, kw_only=True):
+    """What one stage took away so that the context fits: how many items, and the tokens of all that is sent
+    before and after it."""
+
+    stage: int
+    name: str
+    items: int
+    before: int
+    after: int
+
+
 class BillOut(msgspec.Struct, frozen=True, kw_only=True):
     """The bill. `tokens` is our count of what was sent, `usage` what the provider counted (null: not ended).
     Of `window` tokens `output_buffer` are kept for the answer; both null where they are not known.
-    `priced`: unit prices are known, else the call's cost is shared by tokens. `complete` false: the timeline
-    has no bill of this call."""
+    `gave_way`: the stages that it took to fit into the window. `priced`: unit prices are known, else the
+    call's cost is shared by tokens. `complete` false: the timeline has no bill of this call."""
 
     seq: int
     run_id: str | None
@@ -70,6 +81,7 @@ class BillOut(msgspec.Struct, frozen=True, kw_only=True):
     output_buffer: int | None
     tokens: int
     parts: list[BillPartOut]
+    gave_way: list[GaveWayOut]
     left_out: list[BillItemOut]
     left_out_count: int
     usage: UsageOut | None
@@ -124,6 +136,7 @@ def _out(sent: Sent, made: Bill) -> BillOut:
         output_buffer=context.output_buffer if context else None,
         tokens=context.tokens if context else 0,
         parts=[_part(part) for part in made.parts],
+        gave_way=[_stage(each) for each in context.gave_way] if context else [],
         left_out=[_item(item) for item in context.left_out] if context else [],
         left_out_count=max(context.left_out_count, len(context.left_out)) if context else 0,
         usage=usage_out(used.usage) if used else None,
@@ -151,6 +164,12 @@ def _part(part: Part) -> BillPartOut:
 
 def _item(item: ContextItem) -> BillItemOut:
     return BillItemOut(ref=item.ref, tokens=item.tokens, score=item.score, source=item.source, why=item.why)
+
+
+def _stage(each: GaveWay) -> GaveWayOut:
+    return GaveWayOut(
+        stage=each.stage, name=each.name, items=each.items, before=each.before, after=each.after
+    )
 
 
 def _money(cost: int | None) -> str | None:

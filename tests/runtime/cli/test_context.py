@@ -151,3 +151,30 @@ def test_a_rehearsal_that_is_newer_is_noticed(
     assert farthing("run", flow, "Hi", "--model", "scripted").code == 0
     assert newer in farthing("context").err and newer in farthing("events").err
     assert newer not in farthing("context", "paid").err
+
+
+@pytest.mark.promise("MEM-13")
+def test_context_tells_what_the_window_took_stage_by_stage(farthing: Farthing, tmp_path: Any) -> None:
+    import asyncio
+
+    from runtime.clock import SystemClock
+    from runtime.store.opening import open_record
+    from runtime.testing import Bench
+    from tests.flows import agent_flow, says
+    from tests.runtime.memory_service.test_assembly import with_window
+
+    async def talk() -> None:
+        clock = SystemClock()
+        settings, record = with_window(tmp_path, 400), open_record(tmp_path / "w.db", clock)
+        document = agent_flow(agent={"context": {"mode": "full"}, "max_output_tokens": 50})
+        async with Bench(settings=settings, clock=clock, record=record) as bench:
+            for turn in range(12):
+                await bench.run(document, f"turn {turn} " + "word " * 30, script=[says("and so on " * 3)])
+
+    asyncio.run(talk())
+    said = farthing("context", "test", "--db", str(tmp_path / "w.db"))
+    assert "Gave way to fit into 350 tokens:" in said.out
+    assert "2  old turns" in said.out
+    assert "history: messages 1 to 2" in said.out
+    found = farthing("context", "test", "--json", "--db", str(tmp_path / "w.db")).json[0]
+    assert [each["stage"] for each in found["gave_way"]] == [2, 5]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from runtime.errors import ContextTooLarge
-from runtime.memory.bound import Part, fit
-from runtime.memory.cascade import Cascade, overhead_of
-from runtime.memory.payload import Payload, Piece
+from runtime.memory.bound import BOUND_STAGE, Part, bounded, fit
+from runtime.memory.cascade_stages import STAGES, Cascade, overhead_of
+from runtime.memory.payload import Payload, Piece, gone
 from tests.runtime.memory.test_cascade import payloads, refs
 
 
@@ -17,7 +18,7 @@ from tests.runtime.memory.test_cascade import payloads, refs
 def test_what_is_sent_never_exceeds_the_limit(payload: Payload, sizes: list[int], limit: int) -> None:
     required = [Part(f"part {i}", size) for i, size in enumerate(sizes)]
     if sum(sizes) > limit:
-        with pytest.raises(ContextTooLarge, match=f"{sum(sizes)} tokens"):
+        with pytest.raises(ContextTooLarge, match=f"{sum(sizes):,} tokens"):
             fit(payload, required, limit)
         return
     pruned = fit(payload, required, limit)
@@ -26,6 +27,61 @@ def test_what_is_sent_never_exceeds_the_limit(payload: Payload, sizes: list[int]
     assert pruned.fits
     kept = {(section, piece.ref) for section, piece in pruned.payload.pieces()}
     assert len(kept) + len(pruned.dropped) == len(payload.pieces())
+
+
+NEEDED = Cascade(take="needed", redundant_from=0)
+
+
+@given(payloads, st.integers(0, 6000))
+def test_no_more_goes_than_is_needed_and_no_stage_before_the_one_before_it(
+    payload: Payload, limit: int
+) -> None:
+    def sizing(left: Payload) -> int:
+        return left.tokens + 7 * len(left.pieces())
+
+    pruned = bounded(payload, limit, NEEDED, sizing)
+    left = pruned.payload
+    assert bounded(payload, limit, NEEDED, sizing) == pruned, "deterministic"
+    assert sizing(left) == pruned.tokens + pruned.overhead
+    assert sizing(left) <= limit or not left.pieces()
+    assert len(left.pieces()) + len(pruned.dropped) == len(payload.pieces())
+    last = max((drop.stage for drop in pruned.dropped), default=0)
+    for name, rule in STAGES[: max(0, last - 1)]:
+        assert not gone(left, rule(left, NEEDED), ""), f"{name} was to go before stage {last}"
+    assert [gave.pieces for gave in pruned.gave] == [
+        sum(drop.stage == gave.stage for drop in pruned.dropped) for gave in pruned.gave
+    ]
+    assert all(gave.before > limit for gave in pruned.gave), "a stage begins only where it must"
+    if last and sizing(left) <= limit:
+        pieces = dict(
+            zip(((section, piece.ref) for section, piece in payload.pieces()), payload.pieces(), strict=True)
+        )
+        went = [pieces[drop.section, drop.ref] for drop in pruned.dropped if drop.stage == last]
+        assert any(sizing(with_one(left, *each)) > limit for each in went), "something went in vain"
+
+
+def with_one(payload: Payload, section: str, piece: Piece) -> Payload:
+    """The payload with one more piece; its place does not matter for the size."""
+    return replace(payload, **{section: (*getattr(payload, section), piece)})
+
+
+def test_results_of_tools_and_the_plan_are_the_last_to_go() -> None:
+    payload = Payload(
+        history=(Piece("t0", 50),), facts=(Piece("f0", 50),), tools=(Piece("hint", 5),),
+        results=(Piece("r0", 50), Piece("r1", 50)), state=(Piece("plan", 20),),
+    )  # fmt: skip
+    left = [
+        bounded(payload, limit, NEEDED, lambda some: some.tokens) for limit in (224, 219, 169, 119, 69, 19)
+    ]
+    assert [[piece.ref for _, piece in each.payload.pieces()] for each in left] == [
+        ["t0", "f0", "r0", "r1", "plan"],
+        ["t0", "r0", "r1", "plan"],
+        ["r0", "r1", "plan"],
+        ["r1", "plan"],
+        ["plan"],
+        [],
+    ]
+    assert [each.gave[-1].stage for each in left] == [9, 9, *[BOUND_STAGE] * 4]
 
 
 def test_passages_go_before_turns_and_old_turns_before_new_ones() -> None:
@@ -46,8 +102,9 @@ def test_the_error_names_what_is_too_large_and_what_to_do() -> None:
     with pytest.raises(ContextTooLarge) as caught:
         fit(Payload(), required, 4000)
     assert caught.value.code == "context.too_large"
-    assert "takes 5900 tokens and 4000 are available: the newest message 5000, the instructions 900" in str(
-        caught.value
+    assert (
+        "takes 5,900 tokens and 4,000 are available: the newest message 5,000, the instructions 900"
+        in str(caught.value)
     )
     assert caught.value.remedy is not None and caught.value.remedy.startswith("Shorten the newest message")
 

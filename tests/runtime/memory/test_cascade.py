@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.memory.cascade import STAGES, Cascade, overhead_of, prune
+from runtime.memory.cascade import prune
+from runtime.memory.cascade_stages import STAGES, Cascade, overhead_of
 from runtime.memory.estimate import by_length_padded
 from runtime.memory.payload import Payload, Piece, Pieces, Stage
 from tests.runtime.memory.golden import table

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from runtime.memory.candidates import Candidate
-from runtime.memory.cascade import Cascade
+from runtime.memory.cascade_stages import Cascade
 from runtime.memory.clip import ToolBudget
 from runtime.memory.compaction_rules import Compaction
 from runtime.memory.estimate import LengthEstimator

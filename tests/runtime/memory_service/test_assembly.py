@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from runtime.errors import BadConfig, BadFlow
-from runtime.memory_service import NOTHING
-from runtime.messages import Message
 from runtime.models.counter import HeuristicCounter
-from runtime.reasoning.bounds import within
-from runtime.reasoning.context import Parts
-from runtime.reasoning.past import Past
 from runtime.settings import Settings, load_settings
 from runtime.testing import Bench, Ran, run_flow
 from tests.flows import agent_flow, calls, says
@@ -56,7 +48,15 @@ async def test_the_oldest_history_gives_way_before_the_window_does(tmp_path: Pat
     assert (request.messages[-3].content or "").startswith("turn 10 ")
     history, turn_ = parts(ran)["history"], parts(ran)["turn"]
     assert (history.first + history.count, turn_.first) == (22, 22)
-    assert left_out(ran) == {f"history/0-{history.first - 1}": "window"}
+    reasons = ["stage 2: old turns", "stage 5: all but the latest turns"]
+    assert list(left_out(ran).values()) == reasons
+    assert list(left_out(ran)) == ["history/0-1", f"history/2-{history.first - 1}"]
+    gave = ran.of("context.assembled")[-1].gave_way
+    assert [(each.stage, each.name, each.items) for each in gave] == [
+        (2, "old turns", 1),
+        (5, "all but the latest turns", 4),
+    ]
+    assert gave[0].before > gave[0].after == gave[1].before > 350 >= gave[1].after
     assert sum(item.tokens for item in ran.of("context.assembled")[-1].left_out) > 0
 
 
@@ -69,7 +69,7 @@ async def test_what_cannot_be_left_out_and_does_not_fit_is_named(tmp_path: Path)
     error = ran.outcome.error
     assert error is not None
     assert error.code == "context.too_large"
-    assert "The largest parts are system" in error.message
+    assert "tokens and 250 are available: system" in error.message
     assert error.remedy is not None
     assert "Shorten system" in error.remedy
     assert ran.of("budget.reserved", "model.called") == []
@@ -127,7 +127,7 @@ async def test_no_more_facts_than_the_section_may_have_and_the_best_of_them() ->
 async def test_the_last_turns_of_the_last_session_come_along_and_go_first(tmp_path: Path) -> None:
     memory = {"scope": "user", "priming": {"enabled": True, "previous_session_turns": 2}}
     document = agent_flow(agent={"max_output_tokens": 50}, memory=memory)
-    async with Bench(settings=with_window(tmp_path, 900)) as bench:
+    async with Bench(settings=with_window(tmp_path, 2100)) as bench:
         for turn in range(3):
             await bench.run(document, f"turn {turn}", script=[says(f"answer {turn}" + LONG)], session="a")
         await bench.run(document, "other", script=[says("x")], session="b", user="eve")
@@ -140,9 +140,12 @@ async def test_the_last_turns_of_the_last_session_come_along_and_go_first(tmp_pa
         assert len(first.of("model.called")[0].messages) == 5, "they stand on this timeline too"
         second = await bench.run(document, "again", script=[says("ho")], session="b")
         assert [m.content for m in second.requests[0].messages][4:] == ["hello", "hi", "again"]
-        long = await bench.run(document, "word " * 640, script=[says("y")], session="b")
+        long = await bench.run(document, "word " * 2000, script=[says("y")], session="b")
         assert "prior" not in parts(long)
-        assert left_out(long)["prior/0-3"] == "window"
+        assert left_out(long) == {
+            "turn/2": "stage 1: turns of earlier sessions",
+            "turn/3": "stage 1: turns of earlier sessions",
+        }
         assert long.requests[0].messages[0].content == "hello"
 
 
@@ -157,29 +160,3 @@ async def test_what_comes_along_has_a_budget_of_its_own_and_its_taint_with_it() 
         none = agent_flow(agent={"context": {"mode": "none"}}, memory=memory)
         ran = await bench.run(none, "hello", script=[says("x")], session="c")
         assert [m.content for m in ran.requests[0].messages] == ["hello"]
-
-
-roles = st.sampled_from(["user", "assistant"])
-messages = st.lists(st.builds(Message, roles, st.text("ab ", max_size=60)), max_size=12).map(tuple)
-
-
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
-@given(prior=messages, history=messages, limit=st.integers(1, 400))
-def test_history_never_passes_the_bound_and_the_newest_stays_longest(
-    prior: tuple[Message, ...], history: tuple[Message, ...], limit: int
-) -> None:
-    def count(some: Sequence[Message]) -> int:
-        return sum(4 + len(message.content or "") // 4 for message in some)
-
-    asked = Message("user", "now")
-    whole = Parts("", (), NOTHING, "", Past(messages=history, prior=prior), (asked,))
-    bounded = within(whole, limit, lambda parts: count(parts.messages(asked)), count)
-    past = bounded.parts.past
-    assert bounded.tokens == count(bounded.parts.messages(asked))
-    assert bounded.tokens <= limit or not (past.prior or past.messages)
-    assert past.messages == history[len(history) - len(past.messages) :]
-    assert past.prior == prior[len(prior) - len(past.prior) :]
-    assert not past.prior or past.messages == history, "earlier sessions go first"
-    assert past.first == len(history) - len(past.messages)
-    left = sum(item.tokens for item in bounded.left_out)
-    assert left == count(whole.messages(asked)) - bounded.tokens

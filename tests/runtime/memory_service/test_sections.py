@@ -155,6 +155,35 @@ async def test_summaries_are_cut_by_their_section_like_the_rest(tmp_path: Path) 
         assert [part.name for part in ran.of("context.assembled")[-1].sections].count("summaries") == 1
 
 
+@pytest.mark.promise("MEM-20")
+@pytest.mark.parametrize("style", ["plain", "json"])
+async def test_recalled_messages_stand_in_the_section_of_passages(style: str) -> None:
+    agent = {"context": {"mode": "recall", "keep_recent": 0, "k": 1}}
+    order = ["passages", "known_facts"]
+    flow = agent_flow(
+        agent=agent, memory=memory(style=style, section_priority=order, headings={"passages": "Said before"})
+    )
+    async with Bench() as bench:
+        await write(bench, city=("Ghent", "user"))
+        await bench.run(flow, "The brake of another bike.", script=[says("Oh.")], session="a")
+        await bench.run(flow, "The <brake> squeals.", script=[says("Clean it.")], session="b")
+        ran = await bench.run(flow, "The brake?", script=[says("x")], session="b")
+        newest = sent(ran)[1]
+        refs = [item.ref for item in parts(ran)["passages"].items]
+        assert refs == ["message/0", "episode/1"]
+        assert parts(ran)["passages"].items[0].source == "this session"
+        assert newest.count("squeals") == 1
+        assert "<recalled>" not in newest
+        if style == "plain":
+            assert "## Said before\n### [this session]\nuser: The &lt;brake&gt; squeals.\n" in newest
+        else:
+            assert json.loads(newest.split("\n")[2])["passages"][0]["source"] == "this session"
+        few = agent_flow(agent=agent, memory=memory(section_priority=["known_facts"]))
+        ran = await bench.run(few, "The brake?", script=[says("x")], session="b")
+        assert "squeals" not in sent(ran)[1]
+        assert [why for ref, why in left_out(ran).items() if ref[:8] == "message/"] == ["section_priority"]
+
+
 texts = st.text(st.sampled_from("ab <&\n\u4e2d\U0001f600"), max_size=60)
 facts = st.lists(st.tuples(texts, st.sampled_from(["user", "derived", "tainted"])), max_size=6)
 settings_ = st.builds(
@@ -208,7 +237,7 @@ def test_whatever_the_settings_no_limit_is_passed(
     found = asyncio.run(lay_out(config, known, episodes, FactIndex(), wish, beside))
     again = asyncio.run(lay_out(config, known, episodes, FactIndex(), wish, beside))
     assert found == again, "deterministic"
-    context = found.context
+    context = found
     for text in (context.text, context.recall):
         assert text == "" or (text.startswith("<memory>\n") and text.endswith("\n</memory>"))
         assert text.count("</memory>") <= 1, "nothing leaves the fence"

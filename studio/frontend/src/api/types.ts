@@ -325,12 +325,21 @@ export interface BillPart {
   messages: number | null
 }
 
+export interface GaveWay {
+  stage: number
+  name: string
+  items: number
+  before: number
+  after: number
+}
+
 export interface BillDoc {
   complete: boolean
   window: number | null
   output_buffer: number | null
   tokens: number
   parts: BillPart[]
+  gave_way: GaveWay[]
   left_out: BillItem[]
   left_out_count: number
   usage: Usage | null

@@ -39,10 +39,24 @@ function Whole({ bill }: { bill: BillDoc }) {
       {bill.usage && (
         <p className="muted">The provider counted {count(bill.usage.input ?? 0)} tokens in{bill.usage.cached ? `, ${count(bill.usage.cached)} of them from its cache` : ''}, and {count(bill.answer_tokens)} out{bill.cost === null ? '; what it cost is unknown' : `; ${dollars(nanosOf(bill.cost), 9)} in all${bill.answer_cost ? `, ${dollars(nanosOf(bill.answer_cost), 9)} of it for the answer` : ''}`}.{bill.cost !== null && !bill.priced ? ' No price of a token is known, so the cost is shared by tokens.' : ''}</p>
       )}
+      {bill.gave_way.length > 0 && <GaveWay bill={bill} />}
       {bill.left_out_count > 0 && (
         <details open><summary>Left out: {count(bill.left_out_count)}</summary><Items items={bill.left_out} more={bill.left_out_count - bill.left_out.length} last="Why" /></details>
       )}
     </section>
+  )
+}
+
+/** What the window took, stage by stage. */
+function GaveWay({ bill }: { bill: BillDoc }) {
+  return (
+    <details open>
+      <summary>Gave way to fit into {count((bill.window ?? 0) - (bill.output_buffer ?? 0))} tokens</summary>
+      <table className="bill-items">
+        <thead><tr><th>Stage</th><th className="num">Items</th><th className="num">Before</th><th className="num">After</th></tr></thead>
+        <tbody>{bill.gave_way.map((each) => <tr key={each.stage}><td>{each.stage} · {each.name}</td><td className="num">{count(each.items)}</td><td className="num">{count(each.before)}</td><td className="num">{count(each.after)}</td></tr>)}</tbody>
+      </table>
+    </details>
   )
 }
 
