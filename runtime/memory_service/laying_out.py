@@ -109,7 +109,7 @@ class _LayingOut:
             lines["passages"].append(Line(each.ref, each.text, source, each.score))
         newest_first = list(enumerate(self.beside.summaries))[::-1]
         lines["summaries"] = [Line(f"summary/{number}", text) for number, text in newest_first]
-        lines["tools"] = [Line(f"tool/{tool.name}", tool.reason) for tool in self._tools]
+        lines["tools"] = [Line(f"hint/{tool.name}", tool.reason) for tool in self._tools]
         lines["state"] = [Line("plan", self.beside.state)] if self.beside.state else []
         return lines
 
