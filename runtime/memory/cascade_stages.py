@@ -114,8 +114,8 @@ StageRule = tuple[str, Callable[[Payload, Cascade], Payload]]
 STAGES: tuple[StageRule, ...] = (
     ("turns of earlier sessions", lambda payload, rules: msgspec.structs.replace(payload, prior=())),
     ("old turns", lambda p, rules: msgspec.structs.replace(p, history=_last(p.history, rules.deep_turns))),
-    ("weak passages of other sessions", lambda payload, rules: _no_weak(payload, float("-inf"), rules.weak_long)),
-    ("weak passages", lambda payload, rules: _no_weak(payload, rules.weak, rules.weak)),
+    ("weak passages of other sessions", lambda p, rules: _no_weak(p, float("-inf"), rules.weak_long)),
+    ("weak passages", lambda p, rules: _no_weak(p, rules.weak, rules.weak)),
     (
         "all but the latest turns",
         lambda p, rules: msgspec.structs.replace(p, history=_last(p.history, rules.recent_turns)),
