@@ -204,9 +204,6 @@ for _each in (*facts_governing.COMMANDS, *facts_files.COMMANDS):
 
 def check_write(key: str, value: Any, secrets: Mapping[str, str]) -> None:
     """What a person may not write either. `secrets` are the settings' own, by name. Raises BadInput."""
-    from runtime.secrets.detect import find_credential
-    from runtime.secrets.redact import Redactor
-
     if not key.strip() or len(key) > MAX_KEY_CHARS:
         raise BadInput(f"A key has 1 to {MAX_KEY_CHARS} characters.", remedy="Choose another key.")
     if key.startswith(INTERNAL_PREFIX):
@@ -219,7 +216,15 @@ def check_write(key: str, value: Any, secrets: Mapping[str, str]) -> None:
             f"The value has {len(encoded):,} bytes, more than the {MAX_VALUE_BYTES:,} of a fact.",
             remedy="Shorten it.",
         )
-    text = value if isinstance(value, str) else encoded.decode()
+    check_secrets(key, value, secrets)
+
+
+def check_secrets(key: str, value: Any, secrets: Mapping[str, str]) -> None:
+    """That a fact holds no credential and no secret of the settings. Raises BadInput."""
+    from runtime.secrets.detect import find_credential
+    from runtime.secrets.redact import Redactor
+
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     own = Redactor(secrets)
     if own.text(key) != key or own.value(value) != value:
         raise BadInput(

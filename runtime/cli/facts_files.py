@@ -23,6 +23,8 @@ from runtime.record import Record
 
 FORMAT = "farthing.facts/1"
 MOST_BYTES = 100_000_000
+MOST_VALUE_BYTES, MOST_KEY_CHARS = 1_000_000, 1000
+"""What a Memory node's settings allow at most."""
 SHOWN = 10
 """Conflicts that an error lists at most."""
 
@@ -53,7 +55,10 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
 @click.option("--to", type=click.Path(path_type=Path), metavar="FILE", help="A new file; else stdout.")
 @click.option("--internal", is_flag=True, help="Also Farthing's own (keys that begin with __).")
 def export_facts(where: Where, db: Path | None, to: Path | None, internal: bool) -> None:
-    """Write facts as JSON lines, a key a line with every version. An erasure does not reach such a file."""
+    """Write facts as JSON lines, a key a line with every version. An erasure does not reach such a file.
+
+    What was written with --internal is read again with `farthing facts import --internal`.
+    """
 
     async def work(record: Record) -> list[Shelved]:
         return [
@@ -105,6 +110,7 @@ def _write_new(path: Path, data: bytes) -> None:
 @click.argument("file", type=click.Path(path_type=Path), metavar="FILE")
 @click.option("--as-user", metavar="ID", help="Make them facts of this user, whosever they were.")
 @click.option("--as-namespace", metavar="NAME", help="Put them into this namespace.")
+@click.option("--internal", is_flag=True, help="Also Farthing's own (keys that begin with __).")
 @click.option("--keep-ours", is_flag=True, help="Leave out keys that are there otherwise, and read the rest.")
 @options.rehearsal
 @options.database
@@ -113,6 +119,7 @@ def import_facts(
     file: Path,
     as_user: str | None,
     as_namespace: str | None,
+    internal: bool,
     keep_ours: bool,
     partition: Partition,
     db: Path | None,
@@ -124,7 +131,7 @@ def import_facts(
     """
     items = [
         _placed(item, partition, as_user, as_namespace)
-        for item in read_lines(file, read_settings(db).secrets_values())
+        for item in read_lines(file, read_settings(db).secrets_values(), internal=internal)
     ]
     at = SystemClock().now()
 
@@ -142,9 +149,9 @@ def import_facts(
     say(", ".join(parts) + ".")
 
 
-def read_lines(file: Path, secrets: Mapping[str, str]) -> list[Shelved]:
+def read_lines(file: Path, secrets: Mapping[str, str], *, internal: bool) -> list[Shelved]:
     """The keys of an export. Raises BadInput with the line that cannot be used, as one that holds one of
-    these secrets."""
+    these secrets, or unless `internal` a key of ours."""
     data = sys.stdin.buffer.read(MOST_BYTES + 1) if str(file) == "-" else _bytes(file)
     if len(data) > MOST_BYTES:
         raise BadInput(f"{file} is larger than {MOST_BYTES:,} bytes.", remedy="Export fewer facts at a time.")
@@ -158,7 +165,7 @@ def read_lines(file: Path, secrets: Mapping[str, str]) -> list[Shelved]:
             f"{file} is no export of facts.",
             remedy=f"Its first line says {FORMAT}; `facts export` writes it.",
         )
-    found = list(_items(lines[1:], secrets))
+    found = list(_items(lines[1:], secrets, internal=internal))
     _check_once(found)
     return found
 
@@ -171,15 +178,13 @@ def _bytes(file: Path) -> bytes:
         raise BadInput(f"{file} cannot be read: {error.strerror}.", remedy="Check the path.") from error
 
 
-def _items(lines: Sequence[bytes], secrets: Mapping[str, str]) -> Iterator[Shelved]:
-    from runtime.cli.facts import check_write
-
+def _items(lines: Sequence[bytes], secrets: Mapping[str, str], *, internal: bool) -> Iterator[Shelved]:
     for number, raw in enumerate(lines, 2):
         try:
             line = msgspec.json.decode(raw, type=Line)
             _check_versions(line)
             for fact in line.versions:
-                check_write(fact.key, fact.value, secrets)
+                _check_fact(fact, secrets, internal=internal)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
             raise BadInput(
                 f"Line {number} is no fact: {error}.", remedy="Mend or delete that line."
@@ -188,9 +193,28 @@ def _items(lines: Sequence[bytes], secrets: Mapping[str, str]) -> Iterator[Shelv
             raise BadInput(
                 f"Line {number}: {error.message}",
                 code=error.code,
-                remedy="Delete that line; nothing was read.",
+                remedy=f"{error.remedy} Nothing was read.",
             ) from None
         yield Shelved(Shelf("real", line.namespace, line.scope, line.owner), line.versions)
+
+
+def _check_fact(fact: Fact, secrets: Mapping[str, str], *, internal: bool) -> None:
+    """What may stand in no fact. Raises BadInput, or ValueError for what no export has."""
+    from runtime.cli.facts import check_secrets
+
+    if fact.internal and not internal:
+        raise BadInput(
+            f"The key {one_line(fact.key)!r} is Farthing's own.",
+            remedy="Give --internal to read such facts too, or delete that line.",
+        )
+    if not fact.key.strip() or (len(fact.key) > MOST_KEY_CHARS and not fact.internal):
+        raise ValueError(f"a key has 1 to {MOST_KEY_CHARS:,} characters")
+    if len(msgspec.json.encode(fact.value)) > MOST_VALUE_BYTES and not fact.internal:
+        raise ValueError(f"a value has at most {MOST_VALUE_BYTES:,} bytes")
+    try:
+        check_secrets(fact.key, fact.value, secrets)
+    except BadInput as error:
+        raise BadInput(error.message, code=error.code, remedy="Delete that line.") from None
 
 
 def _check_versions(line: Line) -> None:

@@ -177,7 +177,7 @@ def test_import_with_a_conflict_reads_nothing(facts: Farthing, farthing: Farthin
     [
         (lambda fact: fact | {"value": "sk-proj-" + "a1B2c3D4" * 6}, "credential"),
         (lambda fact: fact | {"key": "__plan"}, "__"),
-        (lambda fact: fact | {"value": "x" * 5000}, "bytes"),
+        (lambda fact: fact | {"value": "x" * 1_000_001}, "bytes"),
         (lambda fact: fact | {"confidence": 7}, "confidence"),
         (lambda fact: fact | {"recorded_at": "2026-01-01T00:00:00"}, "zone"),
         (lambda fact: fact | {"colour": "red"}, None),
