@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from runtime.events import Entry, Event
 from runtime.facts import Fact, Shelf
-from runtime.ledger import Counter, CounterKey, Estimate, Metric, ModelPast, Rule, used_by
+from runtime.ledger import Counter, CounterKey, Estimate, Metric, ModelPast, used_by
 from runtime.record import (
     Access,
     CallIntent,
@@ -22,6 +22,7 @@ from runtime.record import (
     RunTotals,
     SessionKey,
 )
+from runtime.store.terms import Terms
 
 
 class SessionRow(NamedTuple):
@@ -49,15 +50,6 @@ class RunRow(NamedTuple):
     owner: str
     queued_at: datetime
     charged_uid: str
-
-
-class Terms(NamedTuple):
-    """On what a call was admitted: `input` tokens counted in what is sent, `times` calls that its hold is
-    for, and the rules that govern it, in the order of its counters."""
-
-    input: int = 0
-    times: int = 1
-    rules: tuple[Rule, ...] = ()
 
 
 class CallRow(NamedTuple):

@@ -9,7 +9,8 @@ from runtime.ledger import CounterKey, Estimate
 from runtime.record import CallIntent
 from runtime.store.memory.rows_counters import counts
 from runtime.store.memory.state import State
-from runtime.store.rows import CallRow, RunRow, Terms
+from runtime.store.rows import CallRow, RunRow
+from runtime.store.terms import Terms
 from runtime.store.values import from_json, period_starts, to_json
 
 

@@ -10,8 +10,9 @@ import msgspec
 
 from runtime.ledger import EVERYONE, CounterKey, Estimate
 from runtime.record import CallIntent
-from runtime.store.rows import CallRow, RunRow, Terms
+from runtime.store.rows import CallRow, RunRow
 from runtime.store.sqlite.transaction import Transaction
+from runtime.store.terms import Terms
 from runtime.store.values import from_json, instant, micros, period_starts, to_json
 
 _CALL = """SELECT c.id, c.run, c.key, c.attempt, c.state, c.kind, c.node_id, c.step, c.purpose, c.model,
