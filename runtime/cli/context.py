@@ -121,6 +121,11 @@ def _chosen(calls: list[Sent], asked: Asked) -> list[Sent]:
     ]
     found = [sent for sent in fitting if asked.step in (None, sent.called.step)]
     if not found:
+        nodes = sorted({sent.called.node_id for sent in calls if sent.called.node_id})
+        if asked.node is not None and asked.node not in nodes and nodes:
+            raise NotFound(
+                f"No model was called for a node {asked.node!r}.", remedy=f"There are: {', '.join(nodes)}."
+            )
         steps = sorted({sent.called.step for sent in fitting if sent.called.step is not None})
         there = "`farthing events` shows what happened."
         if steps:

@@ -72,8 +72,12 @@ def known_types(types: tuple[str, ...]) -> tuple[str, ...]:
     """The types as given. Raises NotFound for one that matches none."""
     for given in types:
         if not any(fits(known, (given,)) for known in event_types()):
+            from difflib import get_close_matches
+
+            near = get_close_matches(given, event_types(), n=1)
             raise NotFound(
-                f"There is no event type {given!r}.", remedy="`farthing events --schema` prints them all."
+                f"There is no event type {given!r}.",
+                remedy=f"Did you mean {near[0]}?" if near else "`farthing events --schema` prints them all.",
             )
     return types
 

@@ -14,8 +14,10 @@ from runtime.cli import facts_files, facts_governing, options
 from runtime.cli.fact_events import written_by
 from runtime.cli.fact_options import where_options
 from runtime.cli.facts_shown import print_facts
+from runtime.cli.find import unknown_user
 from runtime.cli.groups import DefaultGroup
 from runtime.cli.opening import read_settings, with_record
+from runtime.cli.plain import visible
 from runtime.cli.run_input import typed
 from runtime.cli.sessions import tell_hidden
 from runtime.cli.shelves import Where, matching, one
@@ -75,16 +77,21 @@ def list_facts(
 ) -> None:
     """List current facts, by owner and key, or those of another time."""
 
-    async def work(record: Record) -> tuple[list[tuple[Shelf, Fact]], int]:
+    async def work(record: Record) -> tuple[list[tuple[Shelf, Fact]], int, str | None]:
         shelves = sorted(await matching(record, where))
         found = [(shelf, fact) for shelf in shelves for fact in await _facts(record, shelf, as_of)]
         hidden = 0
         if where.partition == "real":
             hidden = sum(n for _, n in await record.shelves("rehearsal", where.user_id))
-        return [(s, f) for s, f in found if internal or not f.internal], hidden
+        found = [(s, f) for s, f in found if internal or not f.internal]
+        return found, hidden, None if found else await unknown_user(record, where.user_id)
 
-    found, hidden = with_record(db, work)
+    found, hidden, wrong = with_record(db, work)
     print_facts(found, as_json=as_json, as_csv=as_csv, versions=False)
+    if wrong:
+        say(visible(wrong))
+    elif not found and as_of is None and where == Where(where.partition):
+        say("Agents with a Memory write them, and `farthing facts set` does.")
     tell_hidden(hidden, where.partition, "fact")
 
 

@@ -14,6 +14,7 @@ from runtime.record import Record, SessionFilter, SessionLine
 
 SHOWN = 8
 """Candidates listed at most."""
+PARTITIONS: tuple[Partition, ...] = ("real", "rehearsal")
 SHORTEST = 6
 """Letters of an id or a name that may stand for all of it."""
 INTERNAL = "@"
@@ -51,7 +52,7 @@ async def find_session(
         begun = await _begun(record, SessionFilter(each, user_id, flow_id, name))
         if begun is not None:
             return begun
-    raise await _none(record, SessionFilter(partition or "real", user_id, None, name))
+    raise await _none(record, partitions, SessionFilter("real", user_id, None, name))
 
 
 async def tell_kind(
@@ -83,7 +84,15 @@ async def _named(record: Record, which: SessionFilter) -> list[SessionLine]:
 
 
 async def _like(record: Record, which: SessionFilter) -> list[SessionLine]:
-    return await record.sessions(which._replace(name=None, text=which.name, limit=SHOWN))
+    """Sessions with this in their name or id, else those whose names are nearest to it."""
+    found = await record.sessions(which._replace(name=None, text=which.name, limit=SHOWN))
+    if found or which.name is None:
+        return found
+    from difflib import get_close_matches
+
+    lines = await record.sessions(which._replace(name=None, limit=200))
+    names = get_close_matches(which.name, {line.name for line in lines}, n=SHOWN)
+    return [line for line in lines if line.name in names][:SHOWN]
 
 
 async def _begun(record: Record, which: SessionFilter) -> SessionLine | None:
@@ -96,12 +105,14 @@ async def _begun(record: Record, which: SessionFilter) -> SessionLine | None:
     return found[0] if len(found) == 1 else None
 
 
-async def _none(record: Record, which: SessionFilter) -> NotFound:
+async def _none(record: Record, partitions: Sequence[Partition], which: SessionFilter) -> NotFound:
     if which.name is None:
         return NotFound(
             "There are no sessions yet.", remedy='`farthing run example:support "Hello"` makes one.'
         )
-    near = await _like(record, which)
+    near: list[SessionLine] = []
+    for each in partitions:
+        near = near or await _like(record, which._replace(partition=each))
     if near:
         return NotFound(
             f"There is no session {which.name!r}; these are like it:\n{_listed(near)}",
@@ -127,16 +138,42 @@ async def flow_id_of(record: Record, given: str, partition: Partition = "real") 
     """A flow's id from its id, its name in what was run, or its file."""
     if _is_file(given):
         return flow_id_in(given)
-    found = await record.sessions(SessionFilter(partition, flow_id=given, limit=1))
-    if found:
-        return given
-    named = await record.sessions(SessionFilter(partition, text=given, limit=200))
-    ids = sorted({line.flow_id for line in named if line.flow_name == given})
-    if len(ids) > 1:
-        raise NotFound(
-            f"{len(ids)} flows are called {given!r}: {', '.join(ids)}.", remedy="Give the id, or the file."
-        )
-    return ids[0] if ids else given
+    partitions: tuple[Partition, ...] = (
+        ("real", "rehearsal") if partition == "real" else ("rehearsal", "real")
+    )
+    for each in partitions:
+        if await record.sessions(SessionFilter(each, flow_id=given, limit=1)):
+            return given
+        named = await record.sessions(SessionFilter(each, text=given, limit=200))
+        ids = sorted({line.flow_id for line in named if line.flow_name == given})
+        if len(ids) > 1:
+            raise NotFound(
+                f"{len(ids)} flows are called {given!r}: {', '.join(ids)}.",
+                remedy="Give the id, or the file.",
+            )
+        if ids:
+            return ids[0]
+    raise NotFound(f"No flow {given!r} was run here.", remedy=await _near_flow(record, given))
+
+
+async def _near_flow(record: Record, given: str) -> str:
+    """What to do where no flow is called so."""
+    from difflib import get_close_matches
+
+    lines = [
+        line
+        for each in PARTITIONS
+        for line in await record.sessions(SessionFilter(each, limit=200))
+        if not line.flow_id.startswith(INTERNAL)
+    ]
+    names = sorted({line.flow_name for line in lines})
+    near = get_close_matches(given, names, n=1)
+    if near:
+        return f"Did you mean {one_line(near[0])}?"
+    if names:
+        more = ", …" if len(names) > SHOWN else ""
+        return f"There are: {', '.join(map(one_line, names[:SHOWN]))}{more}. Or give its file."
+    return "Give its file, or run it first."
 
 
 def _is_file(given: str) -> bool:
@@ -150,3 +187,22 @@ def flow_id_in(given: str) -> str:
 
     file = read_flow(given)
     return load_flow(file.raw, name=file.name).spec.flow_id
+
+
+async def unknown_user(record: Record, user_id: str | None) -> str | None:
+    """That nothing here is of this user, and who is meant perhaps; null where somebody is called so."""
+    if user_id is None:
+        return None
+    from difflib import get_close_matches
+
+    known = {
+        line.user_id for each in PARTITIONS for line in await record.sessions(SessionFilter(each, limit=200))
+    }
+    for each in PARTITIONS:
+        known |= {shelf.owner for shelf, _ in await record.shelves(each) if shelf.scope == "user"}
+        if await record.sessions(SessionFilter(each, user_id, limit=1)):
+            return None
+    if user_id in known:
+        return None
+    near = get_close_matches(user_id, sorted(name for name in known if name), n=1)
+    return f"Nothing here is of a user {user_id!r}." + (f" Did you mean {near[0]!r}?" if near else "")

@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from runtime.cli import options
-from runtime.cli.find import flow_id_of
+from runtime.cli.find import flow_id_of, unknown_user
 from runtime.cli.opening import with_record
-from runtime.cli.plain import counted
+from runtime.cli.plain import counted, visible
 from runtime.cli.run_result import cost_json, cost_text, usage_json
 from runtime.cli.streams import result_csv, result_json, say
 from runtime.cli.table import Column, show
@@ -20,6 +20,8 @@ from runtime.facts import Partition
 from runtime.record import Record, SessionFilter, SessionLine
 
 STATES = ("queued", "running", "paused", "completed", "failed", "cancelled", "interrupted")
+FIRST = '`farthing run example:support "Hello"` makes one.'
+FITS_NONE = "Leave out what narrows it, and `farthing sessions` lists all."
 CSV_HEADER = (
     "uid", "session", "flow_id", "flow", "user", "state", "runs", "events", "input_tokens", "output_tokens",
     "cost", "unknown_cost", "opened_at", "last_at",
@@ -57,18 +59,21 @@ def command(
 ) -> None:
     """List sessions, the latest active first."""
 
-    async def work(record: Record) -> tuple[list[SessionLine], int]:
+    async def work(record: Record) -> tuple[list[SessionLine], int, str | None]:
         flow_id = await flow_id_of(record, flow, partition) if flow is not None else None
         which = SessionFilter(partition, user_id, flow_id, None, state, text, before, limit)
-        return await record.sessions(which), await record.hidden_rehearsals()
+        lines = await record.sessions(which)
+        wrong = None if lines else await unknown_user(record, user_id)
+        return lines, await record.hidden_rehearsals(), wrong
 
-    lines, hidden = with_record(db, work)
+    narrowed = any(each is not None for each in (user_id, flow, state, text, before))
+    lines, hidden, wrong = with_record(db, work)
     if as_json:
         result_json([line_json(line) for line in lines])
     elif as_csv:
         result_csv(CSV_HEADER, (_csv(line) for line in lines))
     else:
-        _table(lines)
+        _table(lines, wrong or (FITS_NONE if narrowed else FIRST))
     tell_hidden(hidden, partition, "session")
 
 
@@ -106,9 +111,9 @@ def _csv(line: SessionLine) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _table(lines: list[SessionLine]) -> None:
+def _table(lines: list[SessionLine], otherwise: str) -> None:
     if not lines:
-        say("No sessions.")
+        say(visible(f"No sessions. {otherwise}"))
         return
     columns = (
         Column("session", flexible=True),

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import click
 
 from runtime.cli import options
-from runtime.cli.find import find_session, flow_id_of
+from runtime.cli.find import find_session, flow_id_of, unknown_user
 from runtime.cli.opening import with_record
-from runtime.cli.plain import counted
+from runtime.cli.plain import counted, visible
 from runtime.cli.run_result import cost_json, cost_text, usage_json
 from runtime.cli.sessions import tell_hidden
 from runtime.cli.streams import result_csv, result_json, say
@@ -50,6 +50,7 @@ class Spent(NamedTuple):
     rows: list[LedgerRow]
     hidden: int
     flows: dict[str, str]
+    wrong: str | None = None
 
 
 @click.command(
@@ -116,13 +117,15 @@ def command(
                 x.calls for x in await record.spend(which._replace(partition="rehearsal"), ["model"])
             )
         if rows:
-            return Spent([], await record.ledger(which), hidden, {})
+            found = await record.ledger(which)
+            return Spent([], found, hidden, {}, None if found else await unknown_user(record, user_id))
         lines = await record.spend(which, groups)
-        return Spent(lines, [], hidden, await flow_names(record, lines, groups, partition))
+        wrong = None if lines else await unknown_user(record, user_id)
+        return Spent(lines, [], hidden, await flow_names(record, lines, groups, partition), wrong)
 
     spent = with_record(db, work)
     if rows:
-        _print_rows(spent.rows, as_json=as_json, as_csv=as_csv)
+        _print_rows(spent, as_json=as_json, as_csv=as_csv)
     else:
         _print_sums(spent, groups, as_json=as_json, as_csv=as_csv)
     tell_hidden(spent.hidden, partition, "call")
@@ -202,7 +205,7 @@ def _print_sums(spent: Spent, groups: Sequence[str], *, as_json: bool, as_csv: b
     elif lines:
         _table(spent, groups, whole)
     else:
-        say("Nothing was spent.")
+        say(visible(f"Nothing was spent. {spent.wrong or ''}".rstrip()))
 
 
 def _line_csv(line: SpendLine) -> tuple[object, ...]:
@@ -246,7 +249,8 @@ def _row(row: LedgerRow) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _print_rows(rows: list[LedgerRow], *, as_json: bool, as_csv: bool) -> None:
+def _print_rows(spent: Spent, *, as_json: bool, as_csv: bool) -> None:
+    rows = spent.rows
     if as_json:
         result_json(
             [
@@ -259,7 +263,7 @@ def _print_rows(rows: list[LedgerRow], *, as_json: bool, as_csv: bool) -> None:
     elif rows:
         _rows_table(rows)
     else:
-        say("No rows.")
+        say(visible(f"No rows. {spent.wrong or ''}".rstrip()))
 
 
 def _rows_table(rows: list[LedgerRow]) -> None:

@@ -51,7 +51,8 @@ def test_history_says_who_changed_what_when_and_why(spent: Farthing) -> None:
     assert "limit $2.00 for good" in table and "reset at $0.50" in table
     assert spent("budget", "show", "--history", "--user", "eve", "--rehearsal", "--json").json == []
     assert spent("budget", "show", "--history", "--flow", "greeter", "--rehearsal", "--json").json == found
-    assert spent("budget", "show", "--history", "--flow", "none", "--rehearsal", "--json").json == []
+    none = spent("budget", "show", "--history", "--flow", "greter", "--rehearsal", "--json")
+    assert none.code == 2 and "No flow 'greter' was run here.\n  do: Did you mean greeter?" in none.err
 
 
 def test_reset_needs_a_reason_and_a_budget(spent: Farthing) -> None:
