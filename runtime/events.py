@@ -379,7 +379,9 @@ class Retired(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `action`: `expire` (its time is over), `merge` (`by`, at version `by_version`, says the same), `rewrite`
     (`by` says both as `text`, in its version `wrote`), or `conflict` (it and `by` cannot both be true;
-    neither changes). `until`: when it was to end. `judged_in`: the run in which a model said so.
+    neither changes). A person settles such a mark: `keep` (`by` is right, this one was retired) or `both`
+    (both are right; neither changes). `until`: when it was to end. `judged_in`: the run in which a model said
+    so.
     """
 
     key: str
@@ -408,10 +410,14 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class MemoryJudged(MemoryEvent, tag="memory.judged", frozen=True, kw_only=True):
-    """A model said of pairs of facts on one shelf how they relate; nothing was changed."""
+    """A model said of pairs of facts on one shelf how they relate; nothing was changed. `tokens` and `cost`
+    (nano-dollars; null: unknown) are those of the calls that it took."""
 
     owner: str = ""
     verdicts: tuple[Verdict, ...] = ()
+    model: str | None = None
+    tokens: int = 0
+    cost: int | None = None
 
 
 class MemoryProposed(MemoryEvent, tag="memory.proposed", frozen=True, kw_only=True):

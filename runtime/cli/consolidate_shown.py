@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,42 +14,77 @@ from runtime.events import Retired
 from runtime.facts import Shelf
 from runtime.memory_service.consolidating import Done, Plan
 from runtime.run.consolidation import Asking, Executed, Preview
+from runtime.run.judging import Spent
 from runtime.usage import money_text
+
+FEW = 20
+"""Changes that are listed, and so many of what waits for a person; the rest is counted."""
+
+
+class _Lines:
+    """Lines below the names of their shelves; those beyond `FEW` of a kind are counted."""
+
+    def __init__(self) -> None:
+        self._shelf: Shelf | None = None
+        self._said: Counter[str] = Counter()
+
+    def say(self, kind: str, shelf: Shelf, line: str, style: str = "") -> None:
+        """One line, or one more that is counted."""
+        self._said[kind] += 1
+        if self._said[kind] > FEW:
+            return
+        if shelf != self._shelf:
+            say(_name(shelf))
+            self._shelf = shelf
+        say(line, *([style] if style else []))
+
+    def count(self, kind: str) -> int:
+        return self._said[kind]
+
+    def rest(self) -> None:
+        """How many more there are."""
+        more = [
+            _count(self._said[kind] - FEW, f"more {kind}")
+            for kind in sorted(self._said)
+            if self._said[kind] > FEW
+        ]
+        if more:
+            say(f"and {', '.join(more)}: --json has all of them.", "dim")
 
 
 def show_preview(seen: Preview, *, asked: bool) -> None:
     """What would be changed, what asking a model would cost or gave, and what to do next."""
-    changes = 0
+    lines = _Lines()
     for plan in seen.plans:
-        say(_name(plan.shelf))
         for proposal in plan.proposals:
-            changes += 1
-            _show_change(proposal.event(), "would be ")
-        _show_waiting(plan)
+            lines.say("change", plan.shelf, *_change(proposal.event(), "would be "))
+        _show_waiting(lines, plan)
+    lines.rest()
     if not seen.plans:
         say("Nothing to consolidate.")
     _show_asking(seen.asking, asked=asked)
+    changes = lines.count("change")
     if changes:
         say(f"Nothing was changed; --execute makes {_count(changes, 'change')}.", "dim")
 
 
 def show_executed(outcome: Executed) -> None:
     """What was changed, what was left out, and where the copy is."""
+    lines = _Lines()
     if outcome.planned_at is not None:
         say(f"Carried out: the preview of {outcome.planned_at:%Y-%m-%d %H:%M} UTC.", "dim")
     if outcome.copy is not None:
         say(f"The database was copied to {outcome.copy}.", "dim")
-    shelf = None
     for done in outcome.done:
-        if done.shelf != shelf:
-            shelf = done.shelf
-            say(_name(done.shelf))
         for change in done.made:
-            _show_change(change, "")
+            lines.say("change", done.shelf, *_change(change, ""))
         for change in done.skipped:
-            say(f"  {one_line(change.key)} left alone: it or what it rests on was written since.", "yellow")
+            key = one_line(change.key)
+            told = f"  {key} left alone: it or what it rests on was written since."
+            lines.say("fact left alone", done.shelf, told, "yellow")
     for plan in outcome.preview.plans if outcome.preview is not None else ():
-        _show_waiting(plan)
+        _show_waiting(lines, plan)
+    lines.rest()
     if not outcome.done:
         say("Nothing to consolidate.")
     else:
@@ -57,27 +93,29 @@ def show_executed(outcome: Executed) -> None:
         _show_asking(outcome.preview.asking, asked=True)
 
 
-def _show_change(change: Retired, would: str) -> None:
+def _change(change: Retired, would: str) -> tuple[str, str]:
+    """A change in words, and their colour."""
     key, by, why = one_line(change.key), one_line(change.by or ""), one_line(change.why)
     verb = would or "was "
     if change.action == "conflict":
         marked = "would be marked" if would else "marked"
-        say(f"  {key} and {by} contradict each other, {marked} for you to settle: {why}", "yellow")
-    elif change.action == "rewrite":
+        return f"  {key} and {by} contradict each other, {marked} for you to settle: {why}", "yellow"
+    if change.action == "rewrite":
         become = "would become" if would else "became"
-        say(f"  {key} and {by} {become} one, {by}: {one_line(change.text or '')}")
-    elif change.judged_in is not None:
-        say(f"  {key} {verb}retired, {by} says the same: {why}")
-    else:
-        say(f"  {key} {verb}retired: {why}")
+        return f"  {key} and {by} {become} one, {by}: {one_line(change.text or '')}", ""
+    if change.judged_in is not None:
+        return f"  {key} {verb}retired, {by} says the same: {why}", ""
+    return f"  {key} {verb}retired: {why}", ""
 
 
-def _show_waiting(plan: Plan) -> None:
-    for key in plan.conflicts:
-        say(f"  {one_line(key)} has a conflict: farthing facts settle {one_line(key)}", "yellow")
+def _show_waiting(lines: _Lines, plan: Plan) -> None:
+    for key in map(one_line, plan.conflicts):
+        told = f"  {key} has a conflict: farthing facts settle {key} --keep VERSION"
+        lines.say("conflict", plan.shelf, told, "yellow")
     for mark in plan.marked:
-        both = f"{one_line(mark.key)} and {one_line(mark.by or '')}"
-        say(f"  {both} contradict each other: set or forget one of them ({one_line(mark.why)})", "yellow")
+        key, by = one_line(mark.key), one_line(mark.by or "")
+        told = f"  {key} and {by} contradict each other ({one_line(mark.why)}): farthing facts settle {key}"
+        lines.say("conflict", plan.shelf, f"{told} --over {by}, or --beside it if both are right", "yellow")
 
 
 def _show_asking(asking: Asking, *, asked: bool) -> None:
@@ -85,7 +123,8 @@ def _show_asking(asking: Asking, *, asked: bool) -> None:
     if asking.answers is not None:
         if asking.pairs:
             answers = _count(asking.answers.answered, "answer")
-            say(f"{asking.model} was asked about {pairs}: {answers} could be used.", "dim")
+            spent = _spent(asking.answers.spent)
+            say(f"{asking.model} was asked about {pairs}: {answers} could be used, for {spent}.", "dim")
         else:
             say("No facts are alike that were not asked about before.", "dim")
         for error in asking.answers.failures:
@@ -159,8 +198,14 @@ def _asking_json(asking: Asking) -> dict[str, Any]:
     found: dict[str, Any] = {"name": asking.model, "pairs": asking.pairs, "at_most": asking.most._asdict()}
     if asking.answers is not None:
         found["answered"] = asking.answers.answered
+        found["spent"] = asking.answers.spent._asdict()
         found["failures"] = [msgspec.to_builtins(error) for error in asking.answers.failures]
     return found
+
+
+def _spent(spent: Spent) -> str:
+    cost = money_text(None if spent.unknown and not spent.cost else spent.cost)
+    return f"{_count(spent.tokens, 'token')} and {'at least ' if spent.unknown and spent.cost else ''}{cost}"
 
 
 def _name(shelf: Shelf) -> str:

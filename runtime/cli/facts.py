@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 import msgspec
@@ -29,9 +29,22 @@ from runtime.events import MemoryForgotten
 from runtime.facts import INTERNAL_PREFIX, Fact, FactWrite, Shelf, Written, facts_at
 from runtime.record import Record
 
+if TYPE_CHECKING:
+    from runtime.memory_service.marks import Mark
+
 MAX_VALUE_BYTES = 4000
 MAX_KEY_CHARS = 120
 """As the gate of a Memory node has them by default."""
+
+
+class _Listed(NamedTuple):
+    """Facts, the marks of contradictions among them, rehearsed ones that are hidden, and what is wrong with the
+    user's name."""
+
+    found: list[tuple[Shelf, Fact]]
+    marks: list[Mark]
+    hidden: int
+    wrong: str | None
 
 
 class _Facts(DefaultGroup):
@@ -77,17 +90,20 @@ def list_facts(
 ) -> None:
     """List current facts, by owner and key, or those of another time."""
 
-    async def work(record: Record) -> tuple[list[tuple[Shelf, Fact]], int, str | None]:
+    async def work(record: Record) -> _Listed:
+        from runtime.memory_service.marks import marks_on
+
         shelves = sorted(await matching(record, where))
+        marks = await marks_on(record, shelves) if as_of is None and not as_csv else []
         found = [(shelf, fact) for shelf in shelves for fact in await _facts(record, shelf, as_of)]
         hidden = 0
         if where.partition == "real":
             hidden = sum(n for _, n in await record.shelves("rehearsal", where.user_id))
         found = [(s, f) for s, f in found if internal or not f.internal]
-        return found, hidden, None if found else await unknown_user(record, where.user_id)
+        return _Listed(found, marks, hidden, None if found else await unknown_user(record, where.user_id))
 
-    found, hidden, wrong = with_record(db, work)
-    print_facts(found, as_json=as_json, as_csv=as_csv, versions=False)
+    found, marks, hidden, wrong = with_record(db, work)
+    print_facts(found, as_json=as_json, as_csv=as_csv, versions=False, marks=marks)
     if wrong:
         say(visible(wrong))
     elif not found and as_of is None and where == Where(where.partition):
@@ -116,15 +132,18 @@ def history(
 ) -> None:
     """Show every version of the fact KEY: what it was, from when to when, and who wrote it."""
 
-    async def work(record: Record) -> list[tuple[Shelf, Fact]]:
+    async def work(record: Record) -> tuple[list[tuple[Shelf, Fact]], list[Mark]]:
+        from runtime.memory_service.marks import marks_on
+
         shelves = sorted(await matching(record, where))
         found = [(shelf, fact) for shelf in shelves for fact in await record.fact_versions(shelf, key)]
         if not found:
             raise NotFound(f"There is no fact {key!r} there.", remedy="`farthing facts` lists them.")
-        return found
+        marks = await marks_on(record, {shelf for shelf, _ in found})
+        return found, [mark for mark in marks if mark.beside(key) is not None]
 
-    found = with_record(db, work)
-    print_facts(found, as_json=as_json, as_csv=as_csv, versions=True)
+    found, marks = with_record(db, work)
+    print_facts(found, as_json=as_json, as_csv=as_csv, versions=True, marks=marks)
 
 
 @command.command(

@@ -62,28 +62,60 @@ def undo(key: str, where: Where, db: Path | None, actor: str) -> None:
 
 
 @click.command(
-    short_help="Decide between conflicting versions.",
+    short_help="Decide between what is in conflict.",
     epilog=options.examples(
-        "farthing facts history city --user ada", "farthing facts settle city --keep 2 --user ada"
+        "farthing facts history city --user ada",
+        "farthing facts settle city --keep 2 --user ada",
+        "farthing facts settle pet --over dog --user ada",
+        "farthing facts settle pet --beside dog --user ada",
     ),
 )
 @click.argument("key")
-@click.option("--keep", type=click.IntRange(min=1), required=True, metavar="VERSION", help="What is right.")
+@click.option("--keep", type=click.IntRange(min=1), metavar="VERSION", help="Which version of KEY is right.")
+@click.option("--over", metavar="OTHER", help="KEY is right, and the key OTHER that contradicts it is not.")
+@click.option("--beside", metavar="OTHER", help="Both are right: they do not contradict each other.")
 @where_options
 @options.actor
-def settle(key: str, keep: int, where: Where, db: Path | None, actor: str) -> None:
-    """Say which version of KEY is right where one that came from a tool's output stands beside another.
+def settle(
+    key: str,
+    keep: int | None,
+    over: str | None,
+    beside: str | None,
+    where: Where,
+    db: Path | None,
+    actor: str,
+) -> None:
+    """Say which version of KEY is right where one that came from a tool's output stands beside another, or
+    which of two keys is where consolidation marked that they contradict each other.
 
-    `history` shows them. The others are kept as former versions.
+    `history` and `list` show them. What is not right is kept as a former version; `farthing memory undo`
+    takes back what was said about two keys.
     """
+    if sum(each is not None for each in (keep, over, beside)) != 1:
+        raise BadInput("It is open what is right.", remedy="Give one of --keep, --over and --beside.")
 
-    async def work(record: Record, at: datetime) -> Written:
+    async def between(record: Record, at: datetime) -> None:
+        from runtime.memory_service.marks import Settling
+        from runtime.memory_service.marks import settle as settle_mark
+
+        wish = Settling(key, over or beside or "", beside is not None, actor)
+        await settle_mark(record, await shelf_of(record, where), wish, SystemClock().new_id(), at)
+
+    async def among(record: Record, at: datetime) -> Written:
         shelf = await shelf_of(record, where)
         build = written_by(shelf, actor, at)
-        written, _ = await record.settle_fact(shelf, key, keep, "user", actor, at, build)
+        written, _ = await record.settle_fact(shelf, key, keep or 0, "user", actor, at, build)
         return written
 
-    _tell(key, _do(db, work))
+    if keep is not None:
+        _tell(key, _do(db, among))
+        return
+    _do(db, between)
+    other = one_line(over or beside or "")
+    say(
+        f"{one_line(key)} stays"
+        + (f", {other} is retired." if over is not None else f", and so does {other}.")
+    )
 
 
 @click.command(

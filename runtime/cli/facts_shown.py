@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from runtime.cli.plain import one_line
 from runtime.cli.streams import result_csv, result_json, say
 from runtime.cli.table import Column, show
 from runtime.cli.when import stamp
 from runtime.facts import Fact, Shelf, restored_from
+
+if TYPE_CHECKING:
+    from runtime.memory_service.marks import Mark
 
 CSV_HEADER = (
     "namespace", "scope", "owner", "key", "value", "kind", "version", "state", "origin", "confidence",
@@ -24,23 +29,56 @@ def value_text(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def print_facts(found: list[tuple[Shelf, Fact]], *, as_json: bool, as_csv: bool, versions: bool) -> None:
-    """Facts, or with `versions` every version of one."""
+def print_facts(
+    found: list[tuple[Shelf, Fact]],
+    *,
+    as_json: bool,
+    as_csv: bool,
+    versions: bool,
+    marks: Sequence[Mark] = (),
+) -> None:
+    """Facts, or with `versions` every version of one, and the marks of contradictions among them."""
     if as_json:
-        result_json([_json(shelf, fact) for shelf, fact in found])
+        sides = _sides(marks)
+        result_json([_json(shelf, fact, sides) for shelf, fact in found])
     elif as_csv:
         result_csv(CSV_HEADER, (_csv(shelf, fact) for shelf, fact in found))
     elif not found:
         say("No facts.")
-    elif versions:
-        _versions_table(found)
     else:
-        _table(found)
+        (_versions_table if versions else _table)(found)
+        for mark in marks:
+            say(_told(mark), "yellow")
 
 
-def _json(shelf: Shelf, fact: Fact) -> dict[str, Any]:
+def _told(mark: Mark) -> str:
+    key, other = one_line(mark.key), one_line(mark.other)
+    return (
+        f"{key} and {other} of {one_line(mark.shelf.owner)} contradict each other ({one_line(mark.why)}):"
+        f" farthing facts settle {key} --over {other}, or --beside it if both are right"
+    )
+
+
+_Sides = dict[tuple[Shelf, str, int], list[dict[str, str]]]
+
+
+def _sides(marks: Sequence[Mark]) -> _Sides:
+    """What each marked version contradicts, and why."""
+    found: _Sides = {}
+    for mark in marks:
+        for key, version, other in (
+            (mark.key, mark.version, mark.other),
+            (mark.other, mark.other_version, mark.key),
+        ):
+            found.setdefault((mark.shelf, key, version), []).append({"key": other, "why": mark.why})
+    return found
+
+
+def _json(shelf: Shelf, fact: Fact, sides: _Sides) -> dict[str, Any]:
     place = {"namespace": shelf.namespace, "scope": shelf.scope, "owner": shelf.owner}
-    return {**place, **{name: getattr(fact, name) for name in fact.__struct_fields__}}
+    marked = sides.get((shelf, fact.key, fact.version))
+    contradicts = {} if marked is None else {"contradicts": marked}
+    return {**place, **{name: getattr(fact, name) for name in fact.__struct_fields__}, **contradicts}
 
 
 def _csv(shelf: Shelf, fact: Fact) -> tuple[object, ...]:

@@ -21,6 +21,8 @@ ADMIN = "@admin"
 SESSIONS = (ADMIN, "@maintenance")
 """The sessions in which all of it stands; flows have a `@maintenance` of their own."""
 _Place = tuple[str, int, str, str, str]
+Sides = frozenset[tuple[str, int]]
+"""Two keys with their versions, in no order."""
 
 
 class Undone(NamedTuple):
@@ -58,10 +60,24 @@ class Past:
         return [part for part in mine if part.changes]
 
     def marks(self, shelf: Shelf) -> Iterator[Retired]:
-        """What was marked as contradicting each other on a shelf and was not taken back."""
+        """What was marked as contradicting each other on a shelf, was not taken back and is not settled."""
+        settled = self.settled(shelf)
+        for change in self._made(shelf, "conflict"):
+            if sides(change) not in settled:
+                yield change
+
+    def settled(self, shelf: Shelf) -> set[Sides]:
+        """The versions of which a person said that both are right."""
+        return {sides(change) for change in self._made(shelf, "both")}
+
+    def _made(self, shelf: Shelf, action: str) -> Iterator[Retired]:
         for event in self._consolidated:
             if event.batch and not self._taken_back(event) and shelf_of(self._partition, event) == shelf:
-                yield from (change for change in event.changes if change.action == "conflict")
+                yield from (change for change in event.changes if change.action == action)
+
+    def anything_to_undo(self) -> bool:
+        """Whether there is a batch of which not all was taken back."""
+        return any(event.batch and not self._taken_back(event) for event in self._consolidated)
 
     def last_batch(self) -> list[MemoryConsolidated]:
         """The parts of the last batch of which not all was taken back."""
@@ -71,6 +87,16 @@ class Past:
     def _taken_back(self, event: MemoryConsolidated) -> bool:
         whole = (event.batch, 0, "", "user", "")  # how a batch was taken back before it had parts
         return _place(event, event.batch) in self._undone or whole in self._undone
+
+
+def sides(change: Retired) -> Sides:
+    """Which versions a change is about."""
+    return frozenset({(change.key, change.version), (change.by or "", change.by_version or 0)})
+
+
+def holds(mark: Retired, versions: dict[str, int]) -> bool:
+    """Whether both versions that it is about are current."""
+    return versions.get(mark.key) == mark.version and versions.get(mark.by or "") == mark.by_version
 
 
 def shelf_of(partition: Partition, event: MemoryProposed | MemoryConsolidated | MemoryJudged) -> Shelf:
@@ -156,7 +182,7 @@ async def _take_back(
 async def _wishes(record: Record, shelf: Shelf, change: Retired, actor: str) -> list[tuple[str, FactChange]]:
     """What takes one change back: of each key that it changed."""
     key, version = change.key, change.version
-    if change.action == "conflict":
+    if change.action in ("conflict", "both"):
         return []
     if change.action == "promote":
         promoted = await _version(record, shelf, key, version + 1)

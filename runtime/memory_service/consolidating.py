@@ -7,6 +7,7 @@ carrying out the parts that no event says were done.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import NamedTuple
@@ -18,7 +19,7 @@ from runtime.events import MemoryConsolidated, MemoryProposed, Retired
 from runtime.facts import Fact, Made, Partition, Shelf
 from runtime.memory.consolidation import Proposal, Said, proposals
 from runtime.memory_service.changes import change_of
-from runtime.memory_service.consolidated import Past, shelf_of
+from runtime.memory_service.consolidated import Past, holds, shelf_of, sides
 from runtime.record import ACTIVE, Record, SessionFilter
 
 CHANGES_PER_PART = 50
@@ -52,13 +53,15 @@ async def look(
     for shelf, _ in await record.shelves(partition, user_id):
         facts, conflicts = await standing(record, shelf)
         versions = {fact.key: fact.version for fact in facts}
-        marked = tuple(mark for mark in past.marks(shelf) if _holds(mark, versions))
-        told = {(mark.key, mark.by) for mark in marked}
+        marked = tuple(mark for mark in past.marks(shelf) if holds(mark, versions))
+        told = {sides(mark) for mark in marked} | past.settled(shelf)
         said = [Said(verdict, run_id) for verdict, run_id in past.verdicts.get(shelf, {}).values()]
+        # In a thread, so that a server answers others meanwhile.
+        found_here = await asyncio.to_thread(proposals, facts, now, said=said)
         wanted = [
             proposal
-            for proposal in proposals(facts, now, said=said)
-            if not (proposal.action == "conflict" and (proposal.key, proposal.by) in told)
+            for proposal in found_here
+            if not (proposal.action == "conflict" and sides(proposal.event()) in told)
         ]
         plan = Plan(shelf, tuple(wanted), conflicts, marked)
         if any(plan[1:]):
@@ -72,10 +75,6 @@ async def standing(record: Record, shelf: Shelf) -> tuple[list[Fact], tuple[str,
     conflicts = {fact.key for fact in versions if fact.state == "conflict"}
     current = [f for f in versions if f.state == "current" and f.key not in conflicts]
     return current, tuple(sorted(conflicts))
-
-
-def _holds(mark: Retired, versions: dict[str, int]) -> bool:
-    return versions.get(mark.key) == mark.version and versions.get(mark.by or "") == mark.by_version
 
 
 async def keep(

@@ -7,7 +7,7 @@ done yet; only where there is none it makes one.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,7 +19,8 @@ from runtime.errors import InputError
 from runtime.events import MemoryProposed
 from runtime.facts import Fact, Partition
 from runtime.memory.consolidation import proposals, text_of
-from runtime.memory.pairing import batches, pairs
+from runtime.memory.pairing import Pair, PairKey, batches, pairs
+from runtime.memory_service.choosing import Chosen, only
 from runtime.memory_service.consolidated import Past, past
 from runtime.memory_service.consolidating import (
     Done,
@@ -31,12 +32,13 @@ from runtime.memory_service.consolidating import (
     standing,
 )
 from runtime.run.judge import AtMost, Question, at_most, judge_for
-from runtime.run.judging import Answers, ask
+from runtime.run.judging import Answers, SoFar, ask, nobody
 from runtime.run.services import Assignment, Services
 
 if TYPE_CHECKING:
     from runtime.memory.pairing import Vector
 
+Told = Callable[[SoFar], None]
 Step = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and of how much."""
 
@@ -88,55 +90,86 @@ def no_step(_what: str, _done: int, _of: int) -> None:
     """Nobody watches."""
 
 
-async def preview(
-    services: Services, wish: Wish, step: Step = no_step, *, batch: str | None = None
-) -> Preview:
-    """See what would change, ask a model first where that is wished for, and store it as the plan: under
-    this batch, else under a new one unless just this is stored already."""
+async def asking(services: Services, wish: Wish) -> Asking:
+    """What a model could be asked now and what that may cost at most; nobody is asked and nothing stored."""
+    before = await past(services.record, wish.partition, wish.user_id)
+    return _asking(services, _judge(services, wish), await _questions(services, wish, before))
+
+
+def _asking(services: Services, judge: Assignment | None, questions: Sequence[Question]) -> Asking:
+    most = AtMost(0, 0, 0) if judge is None else at_most(services, judge, questions)
+    return Asking(
+        None if judge is None else str(judge.model), sum(len(each.pairs) for each in questions), most
+    )
+
+
+async def preview(services: Services, wish: Wish, step: Step = no_step, told: Told = nobody) -> Preview:
+    """See what would change, ask a model first where that is wished for, and store it as the plan, unless
+    just this is stored already."""
     record, now = services.record, services.clock.now()
     before = await past(record, wish.partition, wish.user_id)
     judge = _judge(services, wish)
     questions = await _questions(services, wish, before)
-    most = AtMost(0, 0, 0) if judge is None else at_most(services, judge, questions)
-    answers = None
+    asked = _asking(services, judge, questions)
     if judge is not None and wish.with_model:
-        answers = await _ask(services, wish, judge, questions, step)
+        asked = asked._replace(answers=await _ask(services, wish, judge, questions, step, told))
         before = await past(record, wish.partition, wish.user_id)
     plans = await look(record, wish.partition, wish.user_id, now, before)
     parts = before.open_parts()
-    if batch is not None or not _same(parts, plans):
-        named = batch or services.clock.new_id()
-        parts = await keep(record, wish.partition, wish.user_id, plans, named, wish.actor, now)
-    asking = Asking(
-        None if judge is None else str(judge.model), sum(len(each.pairs) for each in questions), most, answers
-    )
-    return Preview(plans, parts, asking)
+    if not _same(parts, plans):
+        batch = services.clock.new_id()
+        parts = await keep(record, wish.partition, wish.user_id, plans, batch, wish.actor, now)
+    return Preview(plans, parts, asked)
 
 
 async def execute(services: Services, wish: Wish, step: Step = no_step) -> Executed:
     """Carry out the stored plan, or with a model or without any a new one, after a copy of the database.
     Raises Conflict while another process does so or a run of the user is active."""
-    from runtime.store.upkeep import back_up, exclusive
+    from runtime.store.upkeep import exclusive
 
-    record, path = services.record, services.settings.db
-    with exclusive(path):
+    record = services.record
+    with exclusive(services.settings.db):
         await refuse_while_active(record, wish.user_id)
         parts = [] if wish.with_model else (await past(record, wish.partition, wish.user_id)).open_parts()
         planned_at, seen = (parts[0].at, None) if parts else (None, await preview(services, wish, step))
         if seen is not None:
             parts = seen.parts
-        if not parts:
-            return Executed([], seen, None, None)
-        copy = await asyncio.to_thread(back_up, path, parts[0].batch)
-        outcomes: list[Done] = []
+        return await _carry_out(services, wish, parts, Executed([], seen, planned_at, None), step)
 
-        def one(outcome: Done) -> None:
-            outcomes.append(outcome)
-            step("changes", len(outcomes), len(parts))
 
-        step("changes", 0, len(parts))
-        await carry_out(record, wish.partition, parts, wish.actor, services.clock.now, one)
-        return Executed(outcomes, seen, planned_at, copy)
+async def execute_chosen(
+    services: Services, wish: Wish, chosen: Chosen, batch: str, step: Step = no_step
+) -> Executed:
+    """Carry out what a person chose of what would be changed now, stored as a plan of this batch first.
+    Raises Conflict as `execute` does, and where they were shown something else."""
+    from runtime.store.upkeep import exclusive
+
+    record, now = services.record, services.clock.now()
+    with exclusive(services.settings.db):
+        await refuse_while_active(record, wish.user_id)
+        before = await past(record, wish.partition, wish.user_id)
+        plans = only(await look(record, wish.partition, wish.user_id, now, before), chosen)
+        parts = await keep(record, wish.partition, wish.user_id, plans, batch, wish.actor, now)
+        return await _carry_out(services, wish, parts, Executed([], None, now, None), step)
+
+
+async def _carry_out(
+    services: Services, wish: Wish, parts: Sequence[MemoryProposed], begun: Executed, step: Step
+) -> Executed:
+    from runtime.store.upkeep import back_up
+
+    if not parts:
+        return begun._replace(planned_at=None)
+    copy = await asyncio.to_thread(back_up, services.settings.db, parts[0].batch)
+    outcomes: list[Done] = []
+
+    def one(outcome: Done) -> None:
+        outcomes.append(outcome)
+        step("changes", len(outcomes), len(parts))
+
+    step("changes", 0, len(parts))
+    await carry_out(services.record, wish.partition, parts, wish.actor, services.clock.now, one)
+    return begun._replace(done=outcomes, copy=copy)
 
 
 def _judge(services: Services, wish: Wish) -> Assignment | None:
@@ -154,11 +187,16 @@ async def _questions(services: Services, wish: Wish, before: Past) -> list[Quest
     for shelf, _ in await services.record.shelves(wish.partition, wish.user_id):
         facts, _conflicts = await standing(services.record, shelf)
         known = before.verdicts.get(shelf, {})
-        gone = {proposal.key for proposal in proposals(facts, services.clock.now())}
+        by_rule = await asyncio.to_thread(proposals, facts, services.clock.now())
+        gone = {proposal.key for proposal in by_rule}
         left = [fact for fact in facts if fact.key not in gone]
-        unknown = pairs(left, known.keys(), vectors=_vectors(left))
+        unknown = await asyncio.to_thread(_pairs, left, known.keys())
         found += [Question(shelf, batch) for batch in batches(unknown)]
     return found
+
+
+def _pairs(facts: Sequence[Fact], known: Collection[PairKey]) -> list[Pair]:
+    return pairs(facts, known, vectors=_vectors(facts))
 
 
 def _vectors(facts: Sequence[Fact]) -> Sequence[Vector] | None:
@@ -171,19 +209,16 @@ def _vectors(facts: Sequence[Fact]) -> Sequence[Vector] | None:
 
 
 async def _ask(
-    services: Services, wish: Wish, judge: Assignment, questions: Sequence[Question], step: Step
+    services: Services, wish: Wish, judge: Assignment, questions: Sequence[Question], step: Step, told: Told
 ) -> Answers:
     if not questions:
         return Answers(0, ())
-    count = 0
 
-    def one() -> None:
-        nonlocal count
-        count += 1
-        step("questions", count, len(questions))
+    def hear(so_far: SoFar) -> None:
+        step("pairs", so_far.pairs, so_far.of)
+        told(so_far)
 
-    step("questions", 0, len(questions))
-    return await ask(services, judge, wish.partition, wish.user_id, questions, one)
+    return await ask(services, judge, wish.partition, wish.user_id, questions, hear)
 
 
 def _same(parts: Sequence[MemoryProposed], plans: Sequence[Plan]) -> bool:

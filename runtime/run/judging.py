@@ -26,11 +26,40 @@ from runtime.run.services import Assignment, Services
 _FLOW = b"{}"
 
 
+class Spent(NamedTuple):
+    """What calls used: `cost` sums the known costs in nano-dollars, `unknown` counts calls that have none."""
+
+    tokens: int = 0
+    cost: int = 0
+    unknown: int = 0
+
+    def and_of(self, tokens: int, cost: int | None) -> Spent:
+        """With one call more."""
+        return Spent(self.tokens + tokens, self.cost + (cost or 0), self.unknown + (cost is None))
+
+    def since(self, before: Spent) -> Spent:
+        """What came after."""
+        return Spent(self.tokens - before.tokens, self.cost - before.cost, self.unknown - before.unknown)
+
+
+class SoFar(NamedTuple):
+    """How far the asking is: pairs that were asked about, of how many, and what that used."""
+
+    pairs: int
+    of: int
+    spent: Spent
+
+
 class Answers(NamedTuple):
-    """What came of asking: how many questions were answered, and what went wrong with others."""
+    """What came of asking: how many questions were answered, what went wrong with others, what it used."""
 
     answered: int
     failures: tuple[CallError, ...]
+    spent: Spent = Spent()
+
+
+def nobody(_so_far: SoFar) -> None:
+    """Nobody watches."""
 
 
 async def ask(
@@ -39,10 +68,11 @@ async def ask(
     partition: Partition,
     user_id: str,
     questions: Sequence[Question],
-    done: Callable[[], None] = lambda: None,
+    told: Callable[[SoFar], None] = nobody,
 ) -> Answers:
-    """Ask, question by question; `done` is told after each. A budget or a provider that fails ends it, an
-    answer that cannot be used only its question; both are said on the timeline and change nothing."""
+    """Ask, question by question; `told` hears before the first and after each. A budget or a provider that
+    fails ends it, an answer that cannot be used only its question; both are said on the timeline and change
+    nothing."""
     key = SessionKey(partition, user_id, ADMIN, SESSION)
     purpose = Purpose(
         session=key,
@@ -53,8 +83,8 @@ async def ask(
     )
     run = BesideRun(services, purpose)
     judging = _Judging(services, judge, run, Whose(user_id, ADMIN, "", partition == "rehearsal"))
-    await run.carry_out(lambda: judging.all_of(questions, done))
-    return Answers(judging.answered, tuple(judging.failures))
+    await run.carry_out(lambda: judging.all_of(questions, told))
+    return Answers(judging.answered, tuple(judging.failures), judging.spent)
 
 
 class _Judging:
@@ -65,9 +95,13 @@ class _Judging:
         self._run_id, self._whose = run.run_id, whose
         self.answered = 0
         self.failures: list[CallError] = []
+        self.spent = Spent()
 
-    async def all_of(self, questions: Sequence[Question], done: Callable[[], None]) -> None:
+    async def all_of(self, questions: Sequence[Question], told: Callable[[SoFar], None]) -> None:
+        asked, of = 0, sum(len(each.pairs) for each in questions)
+        told(SoFar(asked, of, self.spent))
         for step, each in enumerate(questions, 1):
+            before = self.spent
             try:
                 verdicts = await self._verdicts(each, step)
             except ValueError as wrong:
@@ -77,9 +111,10 @@ class _Judging:
                 return
             else:
                 self.answered += 1
-                self._journal.say(self._event(each, verdicts))
+                self._journal.say(self._event(each, verdicts, self.spent.since(before)))
             await self._journal.flush()
-            done()
+            asked += len(each.pairs)
+            told(SoFar(asked, of, self.spent))
 
     async def _verdicts(self, each: Question, step: int) -> tuple[Verdict, ...]:
         text = await self._call(each, step, 0, ())
@@ -107,9 +142,11 @@ class _Judging:
             request=request, purpose="repair" if more else "consolidation", step=step, index=index,
             warn=step == 1,
         )  # fmt: skip
-        return (await self._services.gate.call(account, asked)).reply.text
+        answered = await self._services.gate.call(account, asked)
+        self.spent = self.spent.and_of(answered.usage.tokens, answered.cost)
+        return answered.reply.text
 
-    def _event(self, each: Question, verdicts: tuple[Verdict, ...]) -> MemoryJudged:
+    def _event(self, each: Question, verdicts: tuple[Verdict, ...], spent: Spent) -> MemoryJudged:
         keys = dict.fromkeys(fact.key for pair in each.pairs for fact in (pair.one, pair.other))
         return MemoryJudged(
             at=self._services.clock.now(),
@@ -120,6 +157,9 @@ class _Judging:
             owner=each.shelf.owner,
             keys=tuple(keys),
             verdicts=verdicts,
+            model=str(self._judge.model),
+            tokens=spent.tokens,
+            cost=None if spent.unknown else spent.cost,
         )
 
     def _failed(self, error: CallError) -> None:

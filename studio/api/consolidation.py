@@ -1,22 +1,29 @@
-"""Consolidation of a user's facts: what it would change, doing it, how far it is, and taking it back."""
+"""Consolidation of a user's facts: what it would change, doing what was chosen of it, and taking it back."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 import msgspec
 
 from runtime.errors import BadInput
-from runtime.memory_service.consolidated import past
+from runtime.events import Retired
+from runtime.facts import Fact
+from runtime.memory_service.choosing import Chosen, change_id, plan_id
+from runtime.memory_service.consolidated import Past, past, shelf_of
 from runtime.memory_service.consolidated import undo as take_back
 from runtime.memory_service.consolidating import Plan, look
-from studio.api.facts import MAX_NAME_CHARS, ShelfOut
+from studio.api.facts import MAX_NAME_CHARS, FactOut, ShelfOut, fact_out
+from studio.api.marks import MarkOut, marks_out
 from studio.api.route import Call, Endpoint, forbidden
-from studio.api.shapes import partition_of
+from studio.api.shapes import cost_out, partition_of
 from studio.consolidations import Progress, Whose
 
-MOST_CHANGES = 2_000
+MOST_CHANGES = 500
+"""Changes of a shelf that are sent."""
+CHOICE_BODY = 512 * 1024
+"""Bytes of a choice at most."""
 
 
 class ConsolidationQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,40 +33,96 @@ class ConsolidationQuery(msgspec.Struct, frozen=True, kw_only=True):
     rehearsal: bool = False
 
 
-class ConsolidateIn(msgspec.Struct, frozen=True, kw_only=True):
+class WhoseIn(msgspec.Struct, frozen=True, kw_only=True):
     """Whose facts; null: one's own."""
 
     user: str | None = None
     rehearsal: bool = False
 
 
+class ConsolidateIn(WhoseIn, frozen=True, kw_only=True):
+    """What is to be changed: all but the changes whose ids are in `leave`. `plan`: of what one was shown; it
+    is refused where something else would be changed by now. Null: whatever would be."""
+
+    plan: str | None = None
+    leave: tuple[str, ...] = ()
+
+
+class ChangeOut(msgspec.Struct, frozen=True, kw_only=True):
+    """One change: `expire` and `merge` retire `key`, `rewrite` puts `text` in the place of `by` and retires
+    `key`, `conflict` marks that both contradict each other. `fact` and `other` are what `key` and `by` say
+    now. `judged_in`: the run in which a model said so."""
+
+    id: str
+    action: str
+    key: str
+    version: int
+    why: str
+    by: str | None
+    by_version: int | None
+    text: str | None
+    judged_in: str | None
+    fact: FactOut | None
+    other: FactOut | None
+
+
 class ShelfPlanOut(msgspec.Struct, frozen=True, kw_only=True):
-    """What would change on one shelf: each change says its key, its action and why. `conflicts` are keys that
-    a person must settle. `more` counts changes beyond those that are sent."""
+    """What would change on one shelf. `conflicts` are keys beside which a tool's word waits, `marks` facts
+    that contradict each other: both are for a person to settle. `more` counts changes that are not sent."""
 
     shelf: ShelfOut
-    changes: list[dict[str, Any]]
+    changes: list[ChangeOut]
     conflicts: list[str]
+    marks: list[MarkOut]
     more: int
 
 
-class ProgressOut(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a consolidation is: running, done or failed; `done` of `of` parts."""
+class StaleOut(msgspec.Struct, frozen=True, kw_only=True):
+    """A change that was previewed and would not be made any more: something that it rests on was written."""
 
+    shelf: ShelfOut
+    key: str
+    action: str
+    by: str | None
+
+
+class ProgressOut(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a judgement by a model (`judging`; `done` of `of` pairs) or a consolidation (`changes`; of
+    parts) is: running, done, failed or cancelled. `tokens`, `cost` and `unknown` calls are what asking used;
+    `made` changes were made, the keys of `skipped` were written meanwhile."""
+
+    what: str
     state: str
     batch: str
     at: datetime
     done: int
     of: int
+    tokens: int
+    cost: str | None
+    unknown: int
+    made: int
+    skipped: list[str]
     error: str | None
     remedy: str | None
 
 
+class LastOut(msgspec.Struct, frozen=True, kw_only=True):
+    """The last one that was started here; null where there is none."""
+
+    last: ProgressOut | None
+
+
 class ConsolidationOut(msgspec.Struct, frozen=True, kw_only=True):
-    """What would change now, and the last consolidation that was started here."""
+    """What would change now; `plan` names all of it. `previewed`: when a preview was stored that was not
+    carried out whole, and `stale` what of it would not be changed any more. `undoable`: there is something to
+    take back."""
 
     user: str
+    plan: str
     shelves: list[ShelfPlanOut]
+    previewed: datetime | None
+    stale: list[StaleOut]
+    undoable: bool
     last: ProgressOut | None
 
 
@@ -72,33 +135,48 @@ class UndoneOut(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def consolidation(call: Call) -> ConsolidationOut:
-    """What a consolidation of a user's facts would change; nothing is changed."""
-    whose = _whose(call, call.query)
+    """What a consolidation of a user's facts would change, with what models said before; nothing is changed,
+    and nobody is asked."""
+    whose = whose_of(call, call.query)
     record, now = call.studio.record, call.studio.services.clock.now()
     before = await past(record, whose.partition, whose.user_id)
     plans = await look(record, whose.partition, whose.user_id, now, before)
-    last = call.studio.consolidations.progress(whose)
+    stale = _stale(whose, before, plans)
+    parts = before.open_parts()
     return ConsolidationOut(
         user=whose.user_id,
-        shelves=[_plan(plan) for plan in plans],
-        last=None if last is None else _progress(last),
+        plan=plan_id(plans),
+        shelves=[await _plan(call, plan) for plan in plans],
+        previewed=parts[0].at if parts else None,
+        stale=stale[:MOST_CHANGES],
+        undoable=before.anything_to_undo(),
+        last=_last(call, whose),
     )
 
 
+async def progress(call: Call) -> LastOut:
+    """How far the user's last judgement or consolidation is."""
+    return LastOut(last=_last(call, whose_of(call, call.query)))
+
+
 async def consolidate(call: Call) -> ProgressOut:
-    """Begin a consolidation: the database is copied first. Refused while a run of the user is active."""
-    return _progress(await call.studio.consolidations.start(_whose(call, call.body), call.who.user))
+    """Begin a consolidation of what was chosen: the database is copied first. Refused while a run of the user
+    is active."""
+    body: ConsolidateIn = call.body
+    chosen = Chosen(plan=body.plan, leave=frozenset(body.leave))
+    whose = whose_of(call, body)
+    return progress_out(await call.studio.consolidations.start(whose, call.who.user, chosen))
 
 
 async def undo_consolidation(call: Call) -> UndoneOut:
     """Take the user's last consolidation back; again, for the one before."""
-    whose = _whose(call, call.body)
+    whose = whose_of(call, call.body)
     now = call.studio.services.clock.now()
     done = await take_back(call.studio.record, whose.partition, whose.user_id, call.who.user, now)
     return UndoneOut(batch=done.batch, keys=list(done.keys), left=list(done.left))
 
 
-def _whose(call: Call, asked: ConsolidationQuery | ConsolidateIn) -> Whose:
+def whose_of(call: Call, asked: ConsolidationQuery | WhoseIn) -> Whose:
     """The user that is meant. Raises BadInput, or 403 for another's."""
     user = call.who.user if asked.user is None else asked.user
     if not user or len(user) > MAX_NAME_CHARS:
@@ -108,17 +186,63 @@ def _whose(call: Call, asked: ConsolidationQuery | ConsolidateIn) -> Whose:
     return Whose(partition_of(asked.rehearsal), user if call.who.sees(user) else call.who.user)
 
 
-def _plan(plan: Plan) -> ShelfPlanOut:
+async def _plan(call: Call, plan: Plan) -> ShelfPlanOut:
+    shown = [proposal.event() for proposal in plan.proposals[:MOST_CHANGES]]
+    keys = {key for change in shown for key in (change.key, change.by) if key is not None}
+    facts = {fact.key: fact for fact in await call.studio.record.facts(plan.shelf, keys=sorted(keys))}
     return ShelfPlanOut(
         shelf=ShelfOut(plan.shelf.namespace, plan.shelf.scope, plan.shelf.owner),
-        changes=[each._asdict() for each in plan.proposals[:MOST_CHANGES]],
+        changes=[_change(plan, change, facts) for change in shown],
         conflicts=list(plan.conflicts[:MOST_CHANGES]),
+        marks=await marks_out(call, plan.shelf),
         more=max(0, len(plan.proposals) - MOST_CHANGES),
     )
 
 
-def _progress(progress: Progress) -> ProgressOut:
-    return ProgressOut(**progress._asdict())
+def _change(plan: Plan, change: Retired, facts: Mapping[str, Fact]) -> ChangeOut:
+    def fact(key: str | None) -> FactOut | None:
+        found = None if key is None else facts.get(key)
+        return None if found is None else fact_out(plan.shelf, found)
+
+    return ChangeOut(
+        id=change_id(plan.shelf, change),
+        action=change.action,
+        key=change.key,
+        version=change.version,
+        why=change.why,
+        by=change.by,
+        by_version=change.by_version,
+        text=change.text,
+        judged_in=change.judged_in,
+        fact=fact(change.key),
+        other=fact(change.by),
+    )
+
+
+def _stale(whose: Whose, before: Past, plans: list[Plan]) -> list[StaleOut]:
+    """What of the stored plan would not be changed any more."""
+    now = {change_id(plan.shelf, each.event()) for plan in plans for each in plan.proposals}
+    found = []
+    for part in before.open_parts():
+        shelf = shelf_of(whose.partition, part)
+        for change in part.changes:
+            if change_id(shelf, change) not in now:
+                place = ShelfOut(shelf.namespace, shelf.scope, shelf.owner)
+                found.append(StaleOut(shelf=place, key=change.key, action=change.action, by=change.by))
+    return found
+
+
+def _last(call: Call, whose: Whose) -> ProgressOut | None:
+    found = call.studio.consolidations.progress(whose)
+    return None if found is None else progress_out(found)
+
+
+def progress_out(progress: Progress) -> ProgressOut:
+    """How far something is, as the API writes it."""
+    fields = progress._asdict()
+    fields["cost"] = cost_out(progress.cost, progress.unknown)
+    fields["skipped"] = [change.key for change in progress.skipped]
+    return ProgressOut(**fields)
 
 
 ENDPOINTS = (
@@ -127,11 +251,15 @@ ENDPOINTS = (
         gives=ConsolidationOut, tag="memory",
     ),
     Endpoint(
-        "POST", "/memory/consolidate", "operator", consolidate, body=ConsolidateIn, gives=ProgressOut,
-        status=202, tag="memory",
+        "GET", "/memory/consolidation/progress", "viewer", progress, query=ConsolidationQuery,
+        gives=LastOut, tag="memory",
     ),
     Endpoint(
-        "POST", "/memory/undo", "runner", undo_consolidation, body=ConsolidateIn, gives=UndoneOut,
+        "POST", "/memory/consolidate", "operator", consolidate, body=ConsolidateIn, gives=ProgressOut,
+        status=202, tag="memory", max_body=CHOICE_BODY,
+    ),
+    Endpoint(
+        "POST", "/memory/undo", "runner", undo_consolidation, body=WhoseIn, gives=UndoneOut,
         tag="memory",
     ),
 )  # fmt: skip

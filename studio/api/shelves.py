@@ -11,6 +11,7 @@ from runtime.cli.spend import name_flows
 from runtime.errors import BadInput
 from runtime.facts import Fact, Scope, Shelf, facts_at
 from studio.api.facts import FactOut, fact_out
+from studio.api.marks import MarkOut, marks_out
 from studio.api.route import Call, Endpoint
 from studio.api.shapes import partition_of
 
@@ -34,8 +35,8 @@ class ShelfLineOut(msgspec.Struct, frozen=True):
 class FactsOut(msgspec.Struct, frozen=True):
     """Shelves, and a page of the facts on them in order of shelf and key. `next` is the `after` of the next
     page, null at the end. Where one shelf is asked for as it is now, `apart` has its versions in conflict,
-    and the last one of each key that is no longer current. `left_out` counts facts, `shelves_left_out`
-    shelves that are not sent."""
+    and the last one of each key that is no longer current, and `marks` which of its facts contradict each
+    other. `left_out` counts facts, `shelves_left_out` shelves that are not sent."""
 
     shelves: list[ShelfLineOut]
     facts: list[FactOut]
@@ -43,6 +44,7 @@ class FactsOut(msgspec.Struct, frozen=True):
     shelves_left_out: int = 0
     next: str | None = None
     apart: list[FactOut] = []
+    marks: list[MarkOut] = []
 
 
 class FactsQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,9 +72,9 @@ async def facts(call: Call) -> FactsOut:
     partition = partition_of(query.rehearsal)
     shelves = [Shelf(partition, line.namespace, line.scope, line.owner) for line in lines]
     page = await _page(call, shelves, query)
-    apart: list[FactOut] = []
+    apart, marks = list[FactOut](), list[MarkOut]()
     if len(shelves) == 1 and query.as_of is None and query.limit > 0 and query.after is None:
-        apart = await _apart(call, shelves[0])
+        apart, marks = await _apart(call, shelves[0]), await marks_out(call, shelves[0])
     return FactsOut(
         lines[:MOST_SHELVES],
         page.facts,
@@ -80,6 +82,7 @@ async def facts(call: Call) -> FactsOut:
         max(0, len(lines) - MOST_SHELVES),
         page.next,
         apart,
+        marks,
     )
 
 

@@ -129,6 +129,9 @@ def test_nothing_of_others_is_changed(live: Live, owned: dict[str, str], role: A
         ("POST", "/facts/move", {**shelf, "to": {**shelf, "owner": "me"}, "preview": False}, 404),
         ("POST", "/facts/move", {**shelf, "owner": "me", "to": shelf, "preview": False}, 404),
         ("POST", "/memory/consolidate", {"user": "other", "rehearsal": True}, 403),
+        ("POST", "/memory/judge", {"user": "other", "rehearsal": True}, 403),
+        ("POST", "/memory/judge/cancel", {"user": "other", "rehearsal": True}, 403),
+        ("POST", "/memory/settle", {**shelf, "right": "name", "other": "pet"}, 404),
         ("POST", "/memory/undo", {"user": "other", "rehearsal": True}, 403),
         ("POST", "/runs", {"path": "talk.json", "input": "Hi", "user": "other"}, 403),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ from urllib.parse import quote
 import pytest
 
 from runtime.facts import FactWrite, Shelf
+from tests.fake_model.plays import answer
+from tests.fake_model.server import FakeModel
+from tests.studio.conftest import settings_for
 from tests.studio.live import A, Live
 
 
@@ -220,16 +224,149 @@ def test_consolidation_is_previewed_done_and_taken_back(live: Live) -> None:
     body = {"user": "con", "rehearsal": True}
     ask(live, token, "POST", "/memory/consolidate", body, 403)
     begun = ask(live, chief, "POST", "/memory/consolidate", body, 202)
-    until = time.monotonic() + 10
-    while (now := ask(live, token, "GET", "/memory/consolidation?rehearsal=1"))["last"]["state"] == "running":
-        assert time.monotonic() < until
-        time.sleep(0.02)
-    assert (now["last"]["state"], now["last"]["done"], now["shelves"]) == ("done", 1, [])
+    last = ended(live, token)
+    assert (last["what"], last["state"], last["done"], last["made"]) == ("changes", "done", 1, 1)
+    assert ask(live, token, "GET", "/memory/consolidation?rehearsal=1")["shelves"] == []
     copies = list(Path(live.env["FARTHING_DB"]).parent.glob(f"*{begun['batch']}*"))
     assert len(copies) == 1
     undone = ask(live, token, "POST", "/memory/undo", body)
     assert (undone["batch"], undone["keys"]) == (begun["batch"], ["note"])
     ask(live, token, "POST", "/memory/undo", body, 404)
+
+
+def ended(live: Live, token: str) -> Any:
+    """The user's last judgement or consolidation once it has ended."""
+    until = time.monotonic() + 10
+    while True:
+        last = ask(live, token, "GET", "/memory/consolidation/progress?rehearsal=1")["last"]
+        if last["state"] != "running":
+            return last
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def looked(live: Live, token: str) -> tuple[Any, list[Any]]:
+    """What would be changed, and the changes of its one shelf."""
+    told = ask(live, token, "GET", "/memory/consolidation?rehearsal=1")
+    return told, told["shelves"][0]["changes"] if told["shelves"] else []
+
+
+def alike(live: Live, token: str, owner: str) -> None:
+    """Two facts that contradict each other, and two that say the same."""
+    put(live, token, owner, "bikes", "has 2 bicycles in the shed")
+    put(live, token, owner, "bicycles", "has 3 bicycles in the shed")
+    put(live, token, owner, "home", "lives in Ghent")
+    write(live, owner, FactWrite(key="place", value="lives in Ghent near the canal", origin="model"))
+
+
+@pytest.mark.promise("STU-11")
+def test_model_judges_after_its_cost_was_said_and_what_is_chosen_is_done(live: Live) -> None:
+    token, chief = live.token("jo", "runner"), live.token("chief", "operator")
+    alike(live, token, "jo")
+    asked = ask(live, token, "GET", "/memory/judging?rehearsal=1")
+    assert (asked["model"], asked["pairs"]) == ("scripted:rehearsal", 2)
+    assert asked["tokens"] > 0 and float(asked["cost"]) > 0, "a rehearsal has its price too"
+    body = {"user": "jo", "rehearsal": True}
+    ask(live, token, "POST", "/memory/judge", body, 403)
+    ask(live, chief, "POST", "/memory/judge", {**body, "limits": [f"tokens={asked['tokens']}"]}, 202)
+    last = ended(live, token)
+    assert (last["what"], last["state"], last["done"], last["of"]) == ("judging", "done", 2, 2)
+    assert 0 < last["tokens"] <= asked["tokens"]
+    assert ask(live, token, "GET", "/memory/judging?rehearsal=1")["pairs"] == 0, "not to be paid again"
+    told, changes = looked(live, token)
+    assert told["previewed"] is not None and told["stale"] == [] and not told["undoable"]
+    mark, merge = sorted(changes, key=lambda change: change["action"])
+    assert (mark["action"], mark["fact"]["value"], mark["other"]["value"]) == (
+        "conflict", "has 2 bicycles in the shed", "has 3 bicycles in the shed",
+    )  # fmt: skip
+    assert (merge["action"], merge["key"], merge["by"]) == ("merge", "place", "home")
+    assert merge["judged_in"] and merge["fact"]["value"] == "lives in Ghent near the canal"
+    ask(live, chief, "POST", "/memory/consolidate", {**body, "plan": "another"}, 202)
+    assert ended(live, token)["error"] == "What would be changed is no longer what you were shown."
+    choice = {**body, "plan": told["plan"], "leave": [merge["id"]]}
+    ask(live, chief, "POST", "/memory/consolidate", choice, 202)
+    assert ended(live, token)["made"] == 1
+    listing = listed(live, token, "&owner=jo")
+    assert {fact["key"] for fact in listing["facts"]} == {"bikes", "bicycles", "home", "place"}
+    assert [(m["key"], m["other"], m["why"]) for m in listing["marks"]] == [
+        ("bikes", "bicycles", "the same words with other numbers")
+    ]
+    told, changes = looked(live, token)
+    assert [change["id"] for change in changes] == [merge["id"]], "left out, and proposed again"
+    assert told["undoable"]
+
+
+@pytest.mark.promise("MEM-25")
+def test_mark_is_settled_by_the_person_whose_facts_they_are(live: Live) -> None:
+    token, chief = live.token("sal", "runner"), live.token("chief", "operator")
+    alike(live, token, "sal")
+    body = {"user": "sal", "rehearsal": True}
+    for path in ("/memory/judge", "/memory/consolidate"):
+        ask(live, chief, "POST", path, body, 202)
+        assert ended(live, token)["state"] == "done"
+    shelf = {"namespace": "talk", "scope": "user", "owner": "sal", "rehearsal": True}
+    ask(live, token, "POST", "/memory/settle", {**shelf, "right": "bikes", "other": "home"}, 404)
+    ask(live, token, "POST", "/memory/settle", {**shelf, "right": "bikes", "other": "bicycles"})
+    listing = listed(live, token, "&owner=sal")
+    assert listing["marks"] == [] and {f["key"] for f in listing["facts"]} == {"bikes", "home"}
+    assert ask(live, token, "POST", "/memory/undo", body)["keys"] == ["bicycles"]
+    assert looked(live, token)[1] == []
+
+
+def test_preview_says_what_of_it_was_written_since(live: Live) -> None:
+    token, chief = live.token("sten", "runner"), live.token("chief", "operator")
+    alike(live, token, "sten")
+    ask(live, chief, "POST", "/memory/judge", {"user": "sten", "rehearsal": True}, 202)
+    assert ended(live, token)["state"] == "done"
+    put(live, token, "sten", "bikes", "has no bicycle at all")
+    told, changes = looked(live, token)
+    assert [(stale["key"], stale["by"], stale["action"]) for stale in told["stale"]] == [
+        ("bikes", "bicycles", "conflict")
+    ]
+    assert [change["key"] for change in changes] == ["place"]
+
+
+def test_no_model_is_said_and_nothing_is_to_be_cancelled(live: Live) -> None:
+    chief = live.token("chief", "operator")
+    asked = ask(live, chief, "GET", "/memory/judging")
+    assert (asked["model"], asked["why"], asked["calls"]) == (None, None, 0)
+    ask(live, chief, "POST", "/memory/judge", {}, 409)
+    ask(live, chief, "POST", "/memory/judge/cancel", {}, 409)
+    ask(live, chief, "POST", "/memory/judge", {"rehearsal": True, "limits": ["much"]}, 400)
+
+
+@pytest.mark.promise("STU-11")
+def test_judgement_is_cancelled_and_charged_for_what_it_asked(
+    own_live: Callable[..., Live], fake_model: FakeModel
+) -> None:
+    live = own_live(settings_for(fake_model))
+    chief = live.token("chief", "operator")
+    for number in range(20):
+        body = {"namespace": "talk", "scope": "user", "owner": "chief", "key": f"k{number}"}
+        ask(live, chief, "PUT", "/facts", {**body, "value": f"likes tea with milk and honey {number}"})
+    asked = ask(live, chief, "GET", "/memory/judging")
+    assert asked["calls"] > 2 and float(asked["cost"]) > 0
+    verdicts = [{"pair": number, "relation": "different"} for number in range(1, 9)]
+    fake_model.play(answer(json.dumps({"verdicts": verdicts})))
+    fake_model.play(answer("{}", delay_s=30))
+    ask(live, chief, "POST", "/memory/judge", {}, 202)
+    until = time.monotonic() + 10
+    while (last := ask(live, chief, "GET", "/memory/consolidation/progress")["last"])["done"] < 8:
+        assert time.monotonic() < until and last["state"] == "running", last
+        time.sleep(0.02)
+    assert last["tokens"] > 0 and last["of"] == asked["pairs"]
+    ask(live, chief, "POST", "/memory/consolidate", {}, 409)
+    ask(live, chief, "POST", "/memory/judge/cancel", {}, 202)
+    while (last := ask(live, chief, "GET", "/memory/consolidation/progress")["last"])["state"] == "running":
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    assert (last["state"], last["done"]) == ("cancelled", 8)
+    found = ask(live, chief, "GET", "/sessions?flow=@admin")["sessions"]
+    (uid,) = [session["uid"] for session in found if session["name"] == "@maintenance"]
+    events = ask(live, chief, "GET", f"/sessions/{uid}/events")["events"]
+    (said,) = [event for event in events if event["type"] == "memory.judged"]
+    assert (len(said["verdicts"]), said["model"], said["tokens"]) == (8, "fake:ok", last["tokens"])
+    assert events[-1]["state"] == "cancelled"
 
 
 def test_consolidation_waits_for_runs_to_end(live: Live) -> None:

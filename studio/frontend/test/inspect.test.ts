@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { changeOf } from '../src/memory/change'
 import { slices } from '../src/timeline/slices'
 
 const part = (name: string, tokens: number, cached = 0) => ({ name, tokens, share: 0, cached, cost: null, items: [], more: 0, first: null, messages: null })
@@ -20,9 +19,3 @@ describe('the bar of a window', () => {
   })
 })
 
-describe('a change of a consolidation', () => {
-  it('says all that it holds, known or not', () => {
-    const told = changeOf({ key: 'a', version: 2, action: 'merge', why: 'same as b', by: 'b', until: null, cost: '0.01', from: [] })
-    expect(told).toEqual({ key: 'a', action: 'merge', why: 'same as b', rest: [['by', 'b'], ['cost', '0.01']] })
-  })
-})

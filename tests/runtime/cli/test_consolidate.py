@@ -207,7 +207,7 @@ def test_a_model_finds_what_words_do_not_and_the_preview_says_what_that_costs(
     assert set(current(db, ALIKE)) == {"home", "bikes", "bicycles"}, "what people wrote stays"
     again = farthing("memory", "consolidate", *at, "--with-model")
     assert "No facts are alike that were not asked about before" in again.err
-    assert "contradict each other: set or forget one of them" in again.err
+    assert "farthing facts settle bicycles --over bikes, or --beside it" in again.err
     spent = farthing("spend", "--rehearsal", "--by", "purpose", "--json", "--db", str(db)).json
     (line,) = [each for each in spent["lines"] if each["purpose"] == "consolidation"]
     assert line["calls"] == 1
@@ -293,3 +293,51 @@ def test_a_provider_that_fails_is_told_and_the_rules_remain(
     assert said.code == 1
     assert "model.auth" in said.err
     assert "insight would be retired" in said.err
+
+
+@pytest.mark.promise("MEM-25")
+def test_contradictions_are_shown_with_the_facts_and_settled(farthing: Farthing, db: Path) -> None:
+    add(db, "bikes", "has 2 bicycles in the shed", "user", ALIKE)
+    add(db, "bicycles", "has 3 bicycles in the shed", "user", ALIKE)
+    at = ("--user", "ada", "--rehearsal", "--db", str(db))
+    farthing("memory", "consolidate", *at, "--with-model")
+    farthing("memory", "consolidate", *at, "--execute")
+    told = "bicycles and bikes of ada contradict each other (the same words with other numbers)"
+    assert told in farthing("facts", *at).err
+    assert told in farthing("facts", "history", "bikes", *at).err
+    by_key = {fact["key"]: fact for fact in farthing("facts", *at, "--json").json}
+    assert by_key["bikes"]["contradicts"] == [{"key": "bicycles", "why": "the same words with other numbers"}]
+    assert "farthing facts settle bicycles --over bikes" in farthing("memory", "consolidate", *at).err
+    assert farthing("facts", "settle", "bikes", *at).code == 2
+    assert farthing("facts", "settle", "bikes", "--over", "home", *at).code == 2
+    said = farthing("facts", "settle", "bikes", "--beside", "bicycles", *at)
+    assert "bikes stays, and so does bicycles." in said.err
+    assert "contradict" not in farthing("facts", *at).err
+    farthing("memory", "undo", *at)
+    assert told in farthing("facts", *at).err
+    assert "bicycles is retired" in farthing("facts", "settle", "bikes", "--over", "bicycles", *at).err
+    assert current(db, ALIKE) == {"bikes": "has 2 bicycles in the shed"}
+    shown = farthing("events", "@admin", *at).out
+    assert "bikes is right, bicycles was retired by" in shown
+    assert "mark that bicycles and bikes contradict each other" in shown
+    judged = farthing("events", "@maintenance", *at).out
+    assert "scripted:rehearsal, " in judged and "bicycles and bikes contradict" in judged
+
+
+def test_of_many_changes_the_first_are_listed_and_the_rest_counted(farthing: Farthing, db: Path) -> None:
+    async def many(record: Record) -> None:
+        for number in range(25):
+            write = FactWrite(key=f"k{number:02}", value="old", origin="model", valid_to=PAST)
+            await record.write_fact(EVE, write, PAST, lambda _w: [], run_id=None)
+
+    with_db(db, many)
+    at = ("--user", "eve", "--db", str(db))
+    said = farthing("memory", "consolidate", *at)
+    assert said.err.count("would be retired") == 20
+    assert "and 6 more changes: --json has all of them." in said.err
+    assert "--execute makes 26 changes" in said.err
+    (shelf,) = farthing("memory", "consolidate", *at, "--json").json["shelves"]
+    assert len(shelf["changes"]) == 26
+    done = farthing("memory", "consolidate", *at, "--execute")
+    assert done.err.count("was retired") == 20
+    assert "and 6 more changes" in done.err

@@ -131,8 +131,8 @@ def test_terminal_shows_how_far_a_consolidation_has_come(terminal: Terminal) -> 
     for key, value in (("a", "likes green tea"), ("b", "likes green tea a lot")):
         terminal("facts", "set", key, value, "--user", "ada", "--namespace", "n", "--rehearsal")
     said = terminal("memory", "consolidate", "--user", "ada", "--rehearsal", "--with-model")
-    assert "░░ 0 of 1 questions" in said.out
-    assert "██ 1 of 1 questions" in said.out
+    assert "░░ 0 of 1 pairs" in said.out
+    assert "██ 1 of 1 pairs" in said.out
 
 
 @pytest.mark.promise("CLI-14")

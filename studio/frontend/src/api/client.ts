@@ -1,6 +1,6 @@
 // The typed client: one function a route. An answer that is not a success becomes an ApiError with the API's words.
 import type {
-  BillDoc, BudgetInfo, BudgetKey, Consolidation, Event, ExampleEntry, Fact, FactsPage, FlowDoc, FlowEntry, LedgerRow, Me, Moved, NodeType, OpenedFlow, Problem, Recall, Receipt,
+  Asking, BillDoc, BudgetInfo, BudgetKey, CareProgress, Consolidation, Event, ExampleEntry, Fact, FactsPage, FlowDoc, FlowEntry, LedgerRow, Mark, Me, Moved, NodeType, OpenedFlow, Problem, Recall, Receipt,
   RunAnswer, RunInfo, SessionInfo, Settings, ShelfKey, SpendLine, StepFacts, Usage, Validation,
 } from './types'
 
@@ -154,7 +154,13 @@ export const api = {
   recall: ({ namespace, scope, owner }: ShelfKey, q: string, tokens: number | undefined, flow: string, rehearsal: boolean) =>
     get<Recall>(`/memory/recall${query({ namespace, scope, owner, q, tokens, flow, rehearsal })}`),
   consolidation: (user: string, rehearsal: boolean) => get<Consolidation>(`/memory/consolidation${query({ user, rehearsal })}`),
-  consolidate: (user: string, rehearsal: boolean) => post<unknown>('/memory/consolidate', { user, rehearsal }),
+  careProgress: (user: string, rehearsal: boolean) =>
+    get<{ last: CareProgress | null }>(`/memory/consolidation/progress${query({ user, rehearsal })}`).then((answer) => answer.last),
+  consolidate: (user: string, rehearsal: boolean, plan: string, leave: string[]) => post<void>('/memory/consolidate', { user, rehearsal, plan, leave }),
+  judging: (user: string, rehearsal: boolean) => get<Asking>(`/memory/judging${query({ user, rehearsal })}`),
+  judge: (user: string, rehearsal: boolean, limits: string[]) => post<void>('/memory/judge', { user, rehearsal, limits }),
+  cancelJudging: (user: string, rehearsal: boolean) => post<void>('/memory/judge/cancel', { user, rehearsal }),
+  settleMark: (shelf: ShelfKey, right: string, other: string, both: boolean, rehearsal: boolean) => post<Mark>('/memory/settle', { ...shelf, right, other, both, rehearsal }),
   undoConsolidation: (user: string, rehearsal: boolean) => post<{ keys: string[]; left: string[] }>('/memory/undo', { user, rehearsal }),
 
   budgets: (filter: { user?: string; rehearsal?: boolean }) => get<{ budgets: BudgetInfo[] }>(`/budgets${query(filter)}`),

@@ -282,6 +282,8 @@ export interface FactsPage {
   next?: string | null
   /** Versions in conflict, and the last version of each key that is no longer current. */
   apart?: Fact[]
+  /** Which of these facts contradict each other. */
+  marks?: Mark[]
 }
 
 export interface FactThen {
@@ -371,10 +373,73 @@ export interface Moved {
   versions: number
 }
 
+/** One change that a consolidation would make, with what both facts say now. */
+export interface Change {
+  id: string
+  action: string
+  key: string
+  version: number
+  why: string
+  by: string | null
+  text: string | null
+  judged_in: string | null
+  fact: Fact | null
+  other: Fact | null
+}
+
+/** Two facts that cannot both be true. */
+export interface Mark {
+  key: string
+  version: number
+  other: string
+  other_version: number
+  why: string
+  judged_in: string | null
+}
+
+/** How far a judgement by a model or a consolidation is. */
+export interface CareProgress {
+  what: 'judging' | 'changes'
+  state: string
+  batch: string
+  at: string
+  done: number
+  of: number
+  tokens: number
+  cost: string | null
+  unknown: number
+  made: number
+  skipped: string[]
+  error: string | null
+  remedy: string | null
+}
+
+/** What a model could be asked about a user's facts, and what that may use at most. */
+export interface Asking {
+  model: string | null
+  why: string | null
+  pairs: number
+  calls: number
+  tokens: number
+  cost: string | null
+}
+
+export interface ShelfPlan {
+  shelf: ShelfKey
+  changes: Change[]
+  conflicts: string[]
+  marks: Mark[]
+  more: number
+}
+
 export interface Consolidation {
   user: string
-  shelves: { shelf: ShelfKey; changes: Obj[]; conflicts: string[]; more: number }[]
-  last: { state: string; batch: string; at: string; done: number; of: number; error: string | null; remedy: string | null } | null
+  plan: string
+  shelves: ShelfPlan[]
+  previewed: string | null
+  stale: { shelf: ShelfKey; key: string; action: string; by: string | null }[]
+  undoable: boolean
+  last: CareProgress | null
 }
 
 /** What an erasure reached, or would reach: how often, by kind of place. `left`: where too short a text was let stand. */

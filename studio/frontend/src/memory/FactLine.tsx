@@ -1,20 +1,19 @@
 // A fact as a sentence, with its marks, its former values, and what can be done with it.
 import { useState } from 'react'
 import { api } from '../api/client'
-import type { Fact } from '../api/types'
+import type { Fact, Mark } from '../api/types'
 import { Failure } from '../app/Failure'
 import { Icon } from '../app/icons'
-import { Link, PlainText } from '../app/Link'
-import { to } from '../app/router'
+import { PlainText } from '../app/Link'
 import { useLoad } from '../app/useLoad'
 import { plural, shortJson } from '../lib/text'
 import { ago, instant } from '../lib/time'
+import { Contradiction } from './Contradiction'
 import { EraseDialog } from './EraseDialog'
 import { FactValue } from './FactValue'
 import { ForgetDialog } from './ForgetDialog'
 import { MoveDialog } from './MoveDialog'
-
-const ORIGINS: Record<string, string> = { user: 'said by the user', operator: 'set by an operator', model: 'written by the model', derived: 'derived', tainted: 'written after a tool’s output' }
+import { Whence } from './Whence'
 
 interface Props {
   fact: Fact
@@ -23,21 +22,26 @@ interface Props {
   rehearsal: boolean
   /** Versions that say otherwise and wait for a person. */
   conflicts: readonly Fact[]
+  /** Facts that contradict it, with why. */
+  against?: readonly { mark: Mark; other: Fact | null }[]
   onChanged(): void
   onForgotten(fact: Fact): void
+  /** Show another fact of the shelf. */
+  onFind?(key: string): void
 }
 
-export function FactLine({ fact, past, rehearsal, conflicts, onChanged, onForgotten }: Props) {
+export function FactLine({ fact, past, rehearsal, conflicts, against = [], onChanged, onForgotten, onFind }: Props) {
   const [open, setOpen] = useState(false)
   const [editing, setEditing] = useState(false)
   const [asking, setAsking] = useState<'forget' | 'erase' | 'move' | null>(null)
   const former = (fact.version ?? 1) > 1
   return (
-    <li className={`fact ${conflicts.length ? 'conflict' : (fact.state ?? '')}`} data-testid={`fact-${fact.key}`}>
+    <li className={`fact ${conflicts.length || against.length ? 'conflict' : (fact.state ?? '')}`} data-testid={`fact-${fact.key}`} data-fact={fact.key} tabIndex={-1}>
       <div className="fact-head">
         <code dir="auto">{fact.key}</code>
         {fact.kind && fact.kind !== 'fact' && <span className="tag">{fact.kind}</span>}
         <Marks fact={fact} />
+        {against.length > 0 && <span className="tag warn"><Icon name="warning" />contradicted</span>}
         <span className="grow" />
         {!past && (
           <>
@@ -59,23 +63,12 @@ export function FactLine({ fact, past, rehearsal, conflicts, onChanged, onForgot
         {former && <button type="button" className="plain-button" aria-expanded={open} onClick={() => setOpen(!open)}>{open ? 'Hide' : 'Show'} {plural((fact.version ?? 1) - 1, 'former value')}</button>}
       </div>
       {conflicts.length > 0 && <Settle fact={fact} conflicts={conflicts} rehearsal={rehearsal} onChanged={onChanged} onNeither={() => setAsking('forget')} />}
+      {against.map(({ mark, other }) => <Contradiction key={`${mark.key}\n${mark.other}`} fact={fact} other={other} mark={mark} rehearsal={rehearsal} onChanged={onChanged} onFind={onFind} />)}
       {open && <Versions fact={fact} rehearsal={rehearsal} onUndone={past ? null : onChanged} />}
       {asking === 'move' && <MoveDialog shelf={fact.shelf} keys={[fact.key]} rehearsal={rehearsal} onClose={() => setAsking(null)} onMoved={() => { setAsking(null); onChanged() }} />}
       {asking === 'forget' && <ForgetDialog fact={fact} rehearsal={rehearsal} onClose={() => setAsking(null)} onDone={() => { setAsking(null); onForgotten(fact) }} />}
       {asking === 'erase' && <EraseDialog fact={fact} rehearsal={rehearsal} onClose={() => setAsking(null)} onErased={() => { setAsking(null); onChanged() }} />}
     </li>
-  )
-}
-
-/** Who wrote it, with a link to the step on its timeline. */
-function Whence({ fact }: { fact: Fact }) {
-  const back = /^version\/(\d+)$/.exec(fact.source ?? '')
-  return (
-    <>
-      <span>{ORIGINS[fact.origin ?? ''] ?? fact.origin}{fact.actor ? ` (${fact.actor})` : ''}</span>
-      {back ? <span>put back from version {back[1]}</span>
-        : fact.source && <Link href={`${to.run(fact.source)}${fact.step == null ? '' : `?step=${fact.step}`}`}>{fact.step == null ? 'its run' : `step ${fact.step} of its run`}</Link>}
-    </>
   )
 }
 

@@ -13,6 +13,7 @@ import { plural, shortName } from '../lib/text'
 import { useCatalog } from '../state/catalog'
 import { useUi } from '../state/ui'
 import { Care } from './Care'
+import { againstOf } from './against'
 import { Gone } from './Gone'
 import { FactLine } from './FactLine'
 import { Forgotten } from './ForgetDialog'
@@ -112,7 +113,14 @@ function Facts({ shelf, rehearsal, lately, onChanged, onForgotten }: FactsProps)
   const apart = past ? [] : (one.data?.apart ?? [])
   const conflicts = apart.filter((each) => each.state === 'conflict')
   const alone = conflicts.filter((each) => !facts.some((fact) => fact.key === each.key))
+  const marks = past ? [] : (one.data?.marks ?? [])
   const changed = () => { one.reload(); onChanged() }
+  const find = (key: string) => {
+    const shown = document.querySelector<HTMLElement>(`[data-fact="${CSS.escape(key)}"]`)
+    if (!shown) return setText(key)
+    shown.scrollIntoView({ block: 'center' })
+    shown.focus()
+  }
   return (
     <>
       <div className="facts-bar">
@@ -127,7 +135,7 @@ function Facts({ shelf, rehearsal, lately, onChanged, onForgotten }: FactsProps)
       {one.error !== null && <Failure error={one.error} retry={one.reload} />}
       {adding && <NewFact shelf={shelf} rehearsal={rehearsal} onClose={() => setAdding(false)} onSaved={() => { setAdding(false); changed() }} />}
       <ul className="fact-lines">
-        {facts.map((fact) => <FactLine key={`${fact.key}\n${fact.version}\n${fact.state}`} fact={fact} past={past} rehearsal={rehearsal} conflicts={conflicts.filter((each) => each.key === fact.key)} onChanged={changed} onForgotten={onForgotten} />)}
+        {facts.map((fact) => <FactLine key={`${fact.key}\n${fact.version}\n${fact.state}`} fact={fact} past={past} rehearsal={rehearsal} conflicts={conflicts.filter((each) => each.key === fact.key)} against={againstOf(fact, marks, facts)} onFind={find} onChanged={changed} onForgotten={onForgotten} />)}
         {alone.map((fact) => <FactLine key={`${fact.key}\n${fact.version}\n${fact.state}`} fact={fact} past={false} rehearsal={rehearsal} conflicts={[fact]} onChanged={changed} onForgotten={onForgotten} />)}
       </ul>
       {one.data?.next && <button type="button" onClick={() => setShown(shown + 5 * PAGE)}>Show more</button>}
