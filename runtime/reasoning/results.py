@@ -37,10 +37,12 @@ def results_of(turn: Sequence[Message]) -> list[Result]:
 
 
 def newest(results: Sequence[Result], turn: Sequence[Message]) -> list[Result]:
-    """Those of them that no reasoning has seen yet: they came after the last thing that the model said."""
-    said = max((place for place, message in enumerate(turn) if message.role == "assistant"), default=0)
-    seen = [result for result in results if result.place < said]
-    return list(results[len(seen) :])
+    """Those of them that came last, together: nothing that the model said stands between them."""
+    if not results:
+        return []
+    before = turn[: results[-1].place]
+    said = max((place for place, message in enumerate(before) if message.role == "assistant"), default=0)
+    return [result for result in results if result.place > said]
 
 
 def note_for(message: Message) -> Message:

@@ -91,6 +91,7 @@ def test_bill_tells_parts_in_the_order_sent_with_money(paid: Live, fake_model: F
     assert [item["ref"] for item in facts["items"]] == ["fact/town"]
     assert sum(part["share"] for part in told["parts"]) == pytest.approx(1)
     assert told["parts"][0]["cached"] > 0 and told["parts"][-1]["cached"] < 1
+    assert told["gave_way"] == []
     assert told["priced"] and told["complete"] and told["usage"]["cached"] == 250
     assert float(told["answer_cost"]) == pytest.approx(10 * 4 / 1e6)
     whole = sum(float(part["cost"]) for part in told["parts"]) + float(told["answer_cost"])

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nodes.memory import Priming as PrimingConfig
 from runtime.facts import Fact, FactWrite, Shelf
 from runtime.memory.priming import Priming
 from runtime.memory_service.exchanges import Hidden
-from runtime.memory_service.priming import Earlier, prime, summaries_of
+from runtime.memory_service.priming import Earlier, prime, rules_of, summaries_of
 from runtime.testing import Bench, Ran
 from tests.flows import agent_flow, says
 from tests.runtime.memory_service.test_assembly import parts, with_window
@@ -107,6 +108,15 @@ def test_a_summary_that_tells_what_was_forgotten_stays_away() -> None:
     nothing = Hidden(frozenset(), {})
     assert [each.session_uid for each in summaries_of(facts, "a", "mine", nothing)] == ["one"]
     assert summaries_of(facts, "a", "mine", Hidden(frozenset({"marzipan"}), {})) == []
+
+
+def test_no_more_is_fetched_than_has_a_chance_to_fit() -> None:
+    config = PrimingConfig(enabled=True, max_summaries=5, previous_session_turns=3)
+    assert rules_of(config) == rules_of(config, 100_000) == Priming()
+    small = rules_of(config, 1000)
+    assert (small.max_summaries, small.max_insights, small.top_entities) == (2, 3, 1)
+    assert (small.previous_session_turns, small.max_known_facts) == (1, 20)
+    assert rules_of(config, 900).previous_session_turns == 0
 
 
 subjects = st.none() | st.sampled_from(["ada", "bike"])
