@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from runtime.cli.plain import one_line
+from runtime.cli.plain import counted, one_line
 from runtime.cli.streams import say
 from runtime.events import Retired
 from runtime.facts import Shelf
@@ -44,7 +44,7 @@ class _Lines:
     def rest(self) -> None:
         """How many more there are."""
         more = [
-            _count(self._said[kind] - FEW, f"more {kind}")
+            counted(self._said[kind] - FEW, f"more {kind}")
             for kind in sorted(self._said)
             if self._said[kind] > FEW
         ]
@@ -65,7 +65,7 @@ def show_preview(seen: Preview, *, asked: bool) -> None:
     _show_asking(seen.asking, asked=asked)
     changes = lines.count("change")
     if changes:
-        say(f"Nothing was changed; --execute makes {_count(changes, 'change')}.", "dim")
+        say(f"Nothing was changed; --execute makes {counted(changes, 'change')}.", "dim")
 
 
 def show_executed(outcome: Executed) -> None:
@@ -119,10 +119,10 @@ def _show_waiting(lines: _Lines, plan: Plan) -> None:
 
 
 def _show_asking(asking: Asking, *, asked: bool) -> None:
-    pairs = f"{_count(asking.pairs, 'pair')} of facts"
+    pairs = f"{counted(asking.pairs, 'pair')} of facts"
     if asking.answers is not None:
         if asking.pairs:
-            answers = _count(asking.answers.answered, "answer")
+            answers = counted(asking.answers.answered, "answer")
             spent = _spent(asking.answers.spent)
             say(f"{asking.model} was asked about {pairs}: {answers} could be used, for {spent}.", "dim")
         else:
@@ -136,7 +136,7 @@ def _show_asking(asking: Asking, *, asked: bool) -> None:
         cost = "an unknown cost" if most.cost is None else money_text(most.cost)
         say(
             f"{pairs} are alike: --with-model asks {asking.model} what they are, with at most"
-            f" {_count(most.calls, 'call')}, {most.tokens:,} tokens and {cost}.",
+            f" {counted(most.calls, 'call')}, {most.tokens:,} tokens and {cost}.",
             "dim",
         )
 
@@ -205,12 +205,8 @@ def _asking_json(asking: Asking) -> dict[str, Any]:
 
 def _spent(spent: Spent) -> str:
     cost = money_text(None if spent.unknown and not spent.cost else spent.cost)
-    return f"{_count(spent.tokens, 'token')} and {'at least ' if spent.unknown and spent.cost else ''}{cost}"
+    return f"{counted(spent.tokens, 'token')} and {'at least ' if spent.unknown and spent.cost else ''}{cost}"
 
 
 def _name(shelf: Shelf) -> str:
     return f"{shelf.scope} {one_line(shelf.owner)}, namespace {one_line(shelf.namespace)}"
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number:,} {word}{'' if number == 1 else 's'}"

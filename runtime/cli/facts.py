@@ -38,8 +38,8 @@ MAX_KEY_CHARS = 120
 
 
 class _Listed(NamedTuple):
-    """Facts, the marks of contradictions among them, rehearsed ones that are hidden, and what is wrong with the
-    user's name."""
+    """Facts, the marks of contradictions among them, how many rehearsed ones are hidden, and what is wrong
+    with the user's name."""
 
     found: list[tuple[Shelf, Fact]]
     marks: list[Mark]

@@ -13,9 +13,14 @@ from typing import NamedTuple
 
 from runtime.errors import Conflict, NotFound
 from runtime.events import MemoryConsolidated, Retired
-from runtime.facts import FactChange, Made, Shelf
+from runtime.facts import FactChange, Made, Partition, Shelf
 from runtime.memory_service.consolidated import ADMIN, Past, holds, past
 from runtime.record import Record, SessionFilter
+
+
+_User = tuple[Partition, str]
+FEW_USERS = 10
+"""Users whose past is read without asking first who has one."""
 
 
 class Mark(NamedTuple):
@@ -45,17 +50,16 @@ class Settling(NamedTuple):
 
 async def marks_on(record: Record, shelves: Iterable[Shelf]) -> list[Mark]:
     """The marks that hold on these shelves, in order of shelf and key."""
-    by_user: defaultdict[tuple[str, str], list[Shelf]] = defaultdict(list)
-    wanted = set(shelves)
-    known = {part: await _consolidated(record, part) for part in {shelf.partition for shelf in wanted}}
-    for shelf in wanted:
+    theirs: defaultdict[_User, list[Shelf]] = defaultdict(list)
+    for shelf in set(shelves):
         user = await _user_of(record, shelf)
-        if user is not None and user in known[shelf.partition]:
-            by_user[shelf.partition, user].append(shelf)
+        if user is not None:
+            theirs[shelf.partition, user].append(shelf)
+    known = await _consolidated(record, theirs) if len(theirs) > FEW_USERS else set(theirs)
     found: list[Mark] = []
-    for (_, user), theirs in by_user.items():
-        before = await past(record, theirs[0].partition, user)
-        for shelf in theirs:
+    for partition, user in theirs.keys() & known:
+        before = await past(record, partition, user)
+        for shelf in theirs[partition, user]:
             found += await _holding(record, shelf, before)
     return sorted(found)
 
@@ -125,10 +129,13 @@ async def _holding(record: Record, shelf: Shelf, before: Past) -> list[Mark]:
     ]
 
 
-async def _consolidated(record: Record, partition: str) -> set[str | None]:
+async def _consolidated(record: Record, users: Iterable[_User]) -> set[_User]:
     """Users of whom something was consolidated."""
-    which = SessionFilter("real" if partition == "real" else "rehearsal", flow_id=ADMIN, limit=1_000_000)
-    return {line.user_id for line in await record.sessions(which)}
+    found: set[_User] = set()
+    for partition in {partition for partition, _ in users}:
+        lines = await record.sessions(SessionFilter(partition, flow_id=ADMIN, limit=1_000_000))
+        found.update((partition, line.user_id) for line in lines if line.user_id is not None)
+    return found
 
 
 async def _user_of(record: Record, shelf: Shelf) -> str | None:

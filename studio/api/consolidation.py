@@ -15,7 +15,7 @@ from runtime.memory_service.consolidated import Past, past, shelf_of
 from runtime.memory_service.consolidated import undo as take_back
 from runtime.memory_service.consolidating import Plan, look
 from studio.api.facts import MAX_NAME_CHARS, FactOut, ShelfOut, fact_out
-from studio.api.marks import MarkOut, marks_out
+from studio.api.marks import MarkOut
 from studio.api.route import Call, Endpoint, forbidden
 from studio.api.shapes import cost_out, partition_of
 from studio.consolidations import Progress, Whose
@@ -194,8 +194,19 @@ async def _plan(call: Call, plan: Plan) -> ShelfPlanOut:
         shelf=ShelfOut(plan.shelf.namespace, plan.shelf.scope, plan.shelf.owner),
         changes=[_change(plan, change, facts) for change in shown],
         conflicts=list(plan.conflicts[:MOST_CHANGES]),
-        marks=await marks_out(call, plan.shelf),
+        marks=[_mark(mark) for mark in plan.marked[:MOST_CHANGES]],
         more=max(0, len(plan.proposals) - MOST_CHANGES),
+    )
+
+
+def _mark(mark: Retired) -> MarkOut:
+    return MarkOut(
+        key=mark.key,
+        version=mark.version,
+        other=mark.by or "",
+        other_version=mark.by_version or 0,
+        why=mark.why,
+        judged_in=mark.judged_in,
     )
 
 

@@ -113,6 +113,13 @@ async def test_both_are_right_and_are_not_marked_again(record: Record) -> None:
     assert await pairs_marked(record) == [("ada", "dog", "pets")], "taken back: the mark is there again"
 
 
+async def test_marks_are_found_among_many_users(record: Record) -> None:
+    others = [ADA._replace(owner=f"user{number}") for number in range(12)]
+    assert await marks_on(record, [*others, ADA]) == []
+    await mark(record)
+    assert [found.shelf for found in await marks_on(record, [*others, ADA])] == [ADA]
+
+
 async def test_what_is_not_marked_is_not_settled(record: Record) -> None:
     with pytest.raises(NotFound, match="not marked"):
         await settle(record, ADA, Settling("dog", "pets", False, "ada"), "settled", LATER)
