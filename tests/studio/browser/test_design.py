@@ -275,6 +275,22 @@ def test_design_shift_selects_one_more_and_a_misfit_is_told(tab: Tab, live: Live
     expect(page.locator(".react-flow__edge")).to_have_count(4)
 
 
+def test_design_tab_goes_through_the_nodes_as_they_stand(tab: Tab, live: Live) -> None:
+    page = tab.flow(put(live, talk("ordered"))).page
+
+    def order() -> list[str]:
+        found: list[str] = page.locator(".react-flow__node").evaluate_all("all => all.map(n => n.dataset.id)")
+        return found
+
+    assert order()[0] == "question" and order()[-1] == "answer" and order() != sorted(order())
+    tab.node("answer").click()
+    page.keyboard.press("/")
+    page.keyboard.type("Template")
+    page.keyboard.press("Enter")
+    expect(tab.node("template")).to_be_visible()
+    assert order()[-1] == "template"
+
+
 def test_run_points_at_a_required_field_that_is_empty(tab: Tab, live: Live) -> None:
     schema = {"type": "object", "properties": {"question": {"type": "string"}}, "required": ["question"]}
     document = talk("asked")

@@ -3,7 +3,7 @@ import {
   Background, BackgroundVariant, ControlButton, Controls, type FinalConnectionState, MiniMap, type OnConnectStart, ReactFlow, SelectionMode, useNodesInitialized, useReactFlow,
   type Connection, type EdgeTypes, type NodeTypes, useStore, useUpdateNodeInternals,
 } from '@xyflow/react'
-import { useCallback, useEffect, useRef } from 'react'
+import { useCallback, useEffect, useMemo, useRef } from 'react'
 import { Icon } from '../app/icons'
 import { useCatalog } from '../state/catalog'
 import type { CanvasNode, Wire } from '../state/document'
@@ -12,7 +12,7 @@ import { fits, lookup, misfit } from '../state/ports'
 import { useUi } from '../state/ui'
 import { useValidation } from '../state/validation'
 import { CardNodeView, FrameNodeView, NoteNodeView } from './FlowNode'
-import { FIT } from './spot'
+import { FIT, ranks } from './spot'
 import { layout } from './layout'
 import { FarWires } from './FarWires'
 import { Far } from './ports'
@@ -69,8 +69,17 @@ export async function tidy(first = false): Promise<void> {
   place(await layout(nodes, edges), first)
 }
 
+/** Nodes as the Tab key goes through them: as they stand, not as the file lists them. The order is kept while they are
+ * moved, for a node that changes its place among the others is drawn anew. */
+function useInOrder(nodes: CanvasNode[]): CanvasNode[] {
+  const opened = useFlow((s) => s.opened)
+  const laidOut = useFlow((s) => s.laidOut)
+  const rank = useMemo(() => ranks(useFlow.getState().nodes), [opened, laidOut, nodes.length])
+  return useMemo(() => [...nodes].sort((a, b) => (rank.get(a.id) ?? Infinity) - (rank.get(b.id) ?? Infinity) || 0), [nodes, rank])
+}
+
 export function Canvas() {
-  const nodes = useFlow((s) => s.nodes)
+  const nodes = useInOrder(useFlow((s) => s.nodes))
   const edges = useFlow((s) => s.edges)
   const wantsLayout = useFlow((s) => s.wantsLayout)
   const laidOut = useFlow((s) => s.laidOut)

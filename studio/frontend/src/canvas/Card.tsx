@@ -4,7 +4,7 @@ import { memo, useContext } from 'react'
 import type { Card as CardText, Gauge, NodeType, Port } from '../api/types'
 import { filled, gaugeText } from '../app/GaugeBar'
 import { Icon, PortShape } from '../app/icons'
-import { amountText, count, dollars } from '../lib/money'
+import { amountText, count, dollars, short } from '../lib/money'
 import { clip } from '../lib/text'
 import { duration } from '../lib/time'
 import type { NodeLive } from '../state/run'
@@ -84,10 +84,16 @@ export function Pill(props: CardProps) {
       {outputs.map((port) => <PortHandle key={port.name} id={id} port={port} side="outputs" at={Position.Top} />)}
       {inputs.map((port) => <PortHandle key={port.name} id={id} port={port} side="inputs" at={Position.Bottom} />)}
       <Icon name={type?.icon ?? 'warning'} />
-      <span className="pill-text"><strong dir="auto" title={id}>{id}</strong><span>{gauge ? `${amountText(gauge.metric, gauge.used, true, 4)} of ${amountText(gauge.metric, gauge.limit, false, 4)}` : clip(props.card?.summary ?? type?.title ?? props.typeName, 44)}</span></span>
+      <span className="pill-text"><strong dir="auto" title={id}>{id}</strong><span>{gauge ? pillText(gauge) : clip(props.card?.summary ?? type?.title ?? props.typeName, 44)}</span></span>
       <Marks {...props} />
     </div>
   )
+}
+
+/** What is used of it, as short as a pill is. */
+function pillText({ metric, used, limit }: Gauge): string {
+  if (metric === 'spend' || limit === null) return `${amountText(metric, used, true, 4)} of ${amountText(metric, limit, false, 4)}`
+  return `${short(Number(used))} of ${short(Number(limit))} tokens`
 }
 
 function PortRow({ id, port, side, alone }: { id: string; port: Port; side: 'inputs' | 'outputs'; alone: boolean }) {

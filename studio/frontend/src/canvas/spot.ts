@@ -42,6 +42,13 @@ export function beside(nodes: readonly CanvasNode[], type: NodeType): Spot | nul
   return type.attachment && node.type === 'card' ? { x, y: y + height + APART } : { x: x + width + APART, y }
 }
 
+/** The places of nodes in the order in which a flow is read, from left to right and downwards. Frames lie behind all. */
+export function ranks(nodes: readonly CanvasNode[]): ReadonlyMap<string, number> {
+  const behind = (node: CanvasNode) => (node.type === 'frame' ? 0 : 1)
+  const sorted = [...nodes].sort((a, b) => behind(a) - behind(b) || a.position.x - b.position.x || a.position.y - b.position.y)
+  return new Map(sorted.map((node, i) => [node.id, i]))
+}
+
 /** Show all where the new node would lie out of sight. */
 export function bringIntoView(canvas: ReactFlowInstance, at: Spot): void {
   const pane = document.querySelector('.react-flow__pane')?.getBoundingClientRect()
