@@ -45,12 +45,21 @@ class Asked(NamedTuple):
 
 
 def refuse_others(
-    batch: str | None, out: Path | None, record_to: Path | None, inputs: Sequence[object]
+    batch: str | None,
+    out: Path | None,
+    record_to: Path | None,
+    inputs: Sequence[object],
+    given: Sequence[str],
 ) -> None:
-    """Raises BadInput for options that do not go together: a batch and an input of one run, say."""
+    """Raises BadInput for options that do not go together: a batch and an input of one run, say.
+    `given`: those of a batch alone that were given."""
     if batch is None:
         if out is not None:
             raise BadInput("--out is for a batch.", remedy="Add --batch FILE, or use > FILE.")
+        if given:
+            raise BadInput(
+                f"{given[0]} is for a batch.", remedy=f"Add --batch FILE, or leave {given[0]} out."
+            )
         return
     if record_to is not None:
         raise BadInput("--record keeps one run, not a batch.", remedy="Leave one of them away.")

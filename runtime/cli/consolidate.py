@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from runtime.run.services import Services
 
 T = TypeVar("T")
-_USER = click.option("--user", "user_id", required=True, metavar="ID", help="Whose facts.")
+_USER = click.option(
+    "--user", "user_id", required=True, metavar="ID", callback=options.filled, help="Whose facts."
+)
 KEYS_NAMED = 20
 """Keys of one line at most."""
 

@@ -37,10 +37,17 @@ def where_options(function: F) -> F:
         options.database,
         options.rehearsal,
         click.option("--scope", type=click.Choice(["session", "user"]), help="Only facts of this scope."),
-        click.option("--namespace", metavar="NAME", help="Only this namespace; else the flow's."),
+        click.option(
+            "--namespace",
+            metavar="NAME",
+            callback=options.filled,
+            help="Only this namespace; else the flow's.",
+        ),
         options.flow,
-        click.option("--session", metavar="NAME", help="Of this session: its name or id."),
-        click.option("--user", "user_id", metavar="ID", help="Of this user."),
+        click.option(
+            "--session", metavar="NAME", callback=options.filled, help="Of this session: its name or id."
+        ),
+        click.option("--user", "user_id", metavar="ID", callback=options.filled, help="Of this user."),
     ):
         decorated = decorate(decorated)
     return decorated  # type: ignore[no-any-return]

@@ -179,6 +179,8 @@ def set_fact(
     content = typed(value, "VALUE")
     check_write(key, content, read_settings(db).secrets_values())
     now = SystemClock().now()
+    if valid_to is not None and valid_to <= now:
+        raise BadInput("--until is past: nobody would ever see the fact.", remedy="Give a time to come.")
     write = FactWrite(key=key, value=content, kind=kind, origin="user", valid_to=valid_to, actor=actor)
 
     async def work(record: Record) -> Written:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,10 @@ def command(name: str | None, source: str | None, target: str | None, force: boo
     """
     from runtime.spec import save_flow
 
+    if name is not None and ("/" in name or "\\" in name or name.endswith(SUFFIX)):
+        raise BadInput(
+            f"{name!r} is a path, and NAME is what the flow is called.", remedy=f"Give --to {name}."
+        )
     origin = read_flow(source) if source is not None else None
     spec = flow_spec(name, origin)
     data = save_flow(spec)
@@ -62,7 +67,8 @@ def flow_spec(name: str | None, origin: FlowFile | None) -> FlowSpec:
     from runtime.spec import load_flow
 
     spec = load_flow(origin.raw, name=origin.name).spec if origin is not None else first_flow()
-    fresh = {"id": SystemClock().new_id(), "name": name or (spec.name if origin else DEFAULT_NAME)}
+    otherwise = spec.name if origin else DEFAULT_NAME
+    fresh = {"id": SystemClock().new_id(), "name": otherwise if name is None else name}
     if not fresh["name"].strip() or len(fresh["name"]) > 200:
         raise BadInput("A flow's name has 1 to 200 characters.", remedy="Give another name.")
     return msgspec.structs.replace(spec, **fresh)
@@ -100,17 +106,28 @@ def file_name(name: str) -> str:
 
 
 def write_new(path: Path, data: bytes, *, force: bool) -> None:
-    """Write a file that is not there yet. Raises BadInput where it is, or where it cannot be written."""
+    """Write a file that is not there yet, or with `force` in place of one, whole or not at all. Raises
+    BadInput where it is there, or where it cannot be written."""
+    whole = force and path.is_file()  # a device or a pipe is written to as it is
+    target = path.with_name(f".{path.name}.{os.getpid()}.tmp") if whole else path
+    made = False
     try:
-        with path.open("wb" if force else "xb") as file:
+        with target.open("wb" if force else "xb") as file:
+            made = whole or not force
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if path.is_file():
+                os.fsync(file.fileno())
+        if whole:
+            target.replace(path)
     except FileExistsError:
         raise BadInput(
             f"{path} is there already.", remedy="Name another file with --to, or add --force."
         ) from None
     except OSError as error:
+        if made:
+            with suppress(OSError):
+                target.unlink()
         raise BadInput(
             f"{path} cannot be written: {error.strerror}.", remedy="Name another file with --to."
         ) from None

@@ -51,22 +51,40 @@ def rehearsal(function: F) -> F:
 
 def as_json(function: F) -> F:
     """`--json`."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
+    return click.option("--json", "as_json", is_flag=True, callback=_one_form, help="Print JSON.")(function)
 
 
 def as_csv(function: F) -> F:
     """`--csv`."""
-    return click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")(function)
+    return click.option("--csv", "as_csv", is_flag=True, callback=_one_form, help="Print CSV.")(function)
+
+
+def _one_form(ctx: click.Context, param: click.Parameter, value: bool) -> bool:
+    other = {"as_json": "as_csv", "as_csv": "as_json"}[param.name or ""]
+    if value and ctx.params.get(other):
+        raise click.UsageError("--json and --csv are two forms of one output; give one of them.", ctx)
+    return value
+
+
+def filled(_ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """A name that is not empty. An empty one is, in a script, a variable that nobody set: it would mean
+    somebody else's, or everybody's."""
+    refuse_empty((param.opts[0], value))
+    return value
 
 
 def user(function: F) -> F:
     """`--user`, as a filter."""
-    return click.option("--user", "user_id", metavar="ID", help="Only this user's.")(function)
+    return click.option("--user", "user_id", metavar="ID", callback=filled, help="Only this user's.")(
+        function
+    )
 
 
 def flow(function: F) -> F:
     """`--flow`, as a filter: an id, a name or a file."""
-    return click.option("--flow", metavar="FLOW", help="Only this flow's: its name, id or file.")(function)
+    return click.option(
+        "--flow", metavar="FLOW", callback=filled, help="Only this flow's: its name, id or file."
+    )(function)
 
 
 def actor(function: F) -> F:

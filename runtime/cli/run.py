@@ -115,7 +115,12 @@ def command(
     try:
         options.refuse_empty(("--user", user_id), ("--session", session), ("--model", model))
         file = files.read_flow(flow)
-        refuse_others(batch, out, record_to, (text, input_file, sets))
+        given_of_batch = [
+            f"--{name.replace('_', '-')}"
+            for name in ("concurrency", "retry_failed")
+            if ctx.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+        ]
+        refuse_others(batch, out, record_to, (text, input_file, sets), given_of_batch)
         given = gather(Given(text, input_file, sets)) if batch is None else None
         from runtime.run.start import RunRequest
 

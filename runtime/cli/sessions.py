@@ -40,7 +40,9 @@ CSV_HEADER = (
 @click.option("--state", type=click.Choice(STATES), help="Only those whose newest run is in this state.")
 @click.option("--text", metavar="TEXT", help="Only those with this in a name or an id.")
 @click.option("--before", type=When(), metavar="TIME", help="Only those last active before this time.")
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="How many at most.")
+@click.option(
+    "--limit", type=click.IntRange(1, 100_000), default=50, show_default=True, help="How many at most."
+)
 @options.rehearsal
 @options.as_json
 @options.as_csv

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from tests.runtime.cli.conftest import Farthing
+from tests.runtime.cli.conftest import SCRIPT, Farthing
 
 Write = Callable[..., str]
 
@@ -56,3 +59,49 @@ def test_what_is_empty_says_what_to_do_next(ran: Farthing) -> None:
     assert "`farthing run example:support" in ran("sessions").err
     assert "Leave out what narrows it" in ran("sessions", "--state", "failed", "--rehearsal").err
     assert "`farthing facts set` does." in ran("facts").err
+
+
+@pytest.mark.promise("CLI-3")
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["run", "greeter.json", "Hi", "--concurrency", "0"], "--concurrency is for a batch."),
+        (["run", "greeter.json", "Hi", "--retry-failed"], "--retry-failed is for a batch."),
+        (["sessions", "--limit", "9" * 20], "is not in the range"),
+        (["sessions", "--json", "--csv"], "--json and --csv are two forms of one output"),
+        (["spend", "--csv", "--json"], "--json and --csv are two forms of one output"),
+        (["facts", "set", "k", "v", "--namespace", "x", "--until", "yesterday"], "--until is past"),
+        (["facts", "erase", "k", "--user", ""], "--user is empty."),
+        (["facts", "--namespace", " "], "--namespace is empty."),
+        (["sessions", "--user", ""], "--user is empty."),
+        (["budget", "reset", "daily", "--reason", "x", "--user", ""], "--user is empty."),
+        (["memory", "consolidate", "--user", ""], "--user is empty."),
+        (["new", "x/y.json"], "do: Give --to x/y.json."),
+        (["new", ""], "A flow's name has 1 to 200 characters."),
+    ],
+    ids=str,
+)
+def test_what_makes_no_sense_is_refused_and_not_dropped(ran: Farthing, args: list[str], says: str) -> None:
+    said = ran(*args)
+    assert said.code == 2 and not said.out
+    assert said.err.startswith("error: ") and says in said.err
+    assert "\n  do: " in said.err
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_new_flow_that_cannot_be_written_leaves_what_was_there(farthing: Farthing, folder: Path) -> None:
+    assert farthing("new", "one").code == 0
+    before = (folder / "one.json").read_bytes()
+    (folder / f".one.json.{os.getpid()}.tmp").symlink_to("/dev/full")
+    said = farthing("new", "one", "--force")
+    assert said.code == 2 and "cannot be written: No space left on device." in said.err
+    assert [path.name for path in folder.iterdir()] == ["one.json"]
+    assert (folder / "one.json").read_bytes() == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell that bounds files")
+def test_a_flow_that_could_not_be_written_whole_is_not_there(folder: Path) -> None:
+    command = ["sh", "-c", 'ulimit -f 0; exec "$0" new one', str(SCRIPT)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and "one.json cannot be written: File too large." in done.stderr
+    assert not list(folder.iterdir())
