@@ -42,6 +42,10 @@ def test_budget_stop_is_raised_and_run_again(tab: Tab, live: Live) -> None:
     expect(purse.get_by_role("region", name="Ledger rows")).to_contain_text(
         "raised in the studio to run again"
     )
+    # The limit's line stands at 0.10 first and steps up to 0.40 where it was raised.
+    line = purse.locator(".burn-rule.limit path").get_attribute("d") or ""
+    heights = [float(point.split()[1]) for point in re.findall(r"[ML]([\d.]+ [\d.]+)", line)]
+    assert len(heights) == 4 and heights[0] == heights[1] > heights[2] == heights[3], line
 
 
 def test_budget_warning_names_numbers_and_lets_the_run_go_on(tab: Tab, live: Live) -> None:

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from runtime.facts import FactWrite, Shelf
 from tests.studio.browser.conftest import put, talk
 from tests.studio.browser.tab import Tab
-from tests.studio.live import Live
+from tests.studio.live import A, Live
 
 
 def test_fact_is_written_by_a_run_edited_and_forgotten(tab: Tab, live: Live) -> None:
@@ -197,3 +197,23 @@ def test_memory_is_consolidated_and_taken_back(tab: Tab, live: Live) -> None:
     page.get_by_role("button", name="Undo the last one").click()
     expect(page.get_by_text("1 fact is current again")).to_be_visible()
     tab.shot("memory-consolidate")
+
+
+def test_recall_asks_the_memory_of_one_of_the_flows_that_share_a_shelf(tab: Tab, live: Live) -> None:
+    chief = live.token("local", "operator")
+    for name, tokens in (("larder", 900), ("garden", 700)):
+        document = {**talk(name), "id": f"id-{name}", "name": name.title()}
+        config = {"scope": "user", "namespace": "household", "injection": {"tokens": tokens}}
+        document["nodes"][2]["config"] = config
+        body = {"flow": document, "path": put(live, document)}
+        needs = live.request("POST", f"{A}/validate", body, token=chief).json["needs_hash"]
+        asked = {"path": body["path"], "input": "Hello", "user": "pia", "allow": needs}
+        live.wait(chief, live.request("POST", f"{A}/runs", asked, token=chief).json["run_id"])
+    put_fact(live, "pia", "town", "Bern", namespace="household", rehearsal=True)
+    tab.go("/memory").page.get_by_role("checkbox", name="Rehearsals").check()
+    page = opened(tab, "pia")
+    page.get_by_role("button", name="As a model sees it").click()
+    expect(page.get_by_label("By the Memory of")).to_have_value("id-garden")
+    expect(page.get_by_text("recalled memory may take 700")).to_be_visible()
+    page.get_by_label("By the Memory of").select_option(label="Larder")
+    expect(page.get_by_text("recalled memory may take 900")).to_be_visible()
