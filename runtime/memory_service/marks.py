@@ -17,7 +17,6 @@ from runtime.facts import FactChange, Made, Partition, Shelf
 from runtime.memory_service.consolidated import ADMIN, Past, holds, past
 from runtime.record import Record, SessionFilter
 
-
 _User = tuple[Partition, str]
 FEW_USERS = 10
 """Users whose past is read without asking first who has one."""
@@ -61,7 +60,7 @@ async def marks_on(record: Record, shelves: Iterable[Shelf]) -> list[Mark]:
         before = await past(record, partition, user)
         for shelf in theirs[partition, user]:
             found += await _holding(record, shelf, before)
-    return sorted(found)
+    return sorted(found, key=lambda mark: mark[:5])
 
 
 async def settle(record: Record, shelf: Shelf, wish: Settling, batch: str, at: datetime) -> Mark:
