@@ -582,6 +582,16 @@ class Record(Protocol):
         """A ledger row with actor and reason, effective at the next decision in every process."""
         ...
 
+    # -- cancelling from anywhere
+
+    async def ask_cancel(self, run_id: str, actor: str) -> bool:
+        """Ask whoever executes this run to end it. False where it has ended, or was asked before."""
+        ...
+
+    async def cancel_asked(self, run_id: str) -> str:
+        """Wait until this run, which is executed here, is asked to end; gives who asked."""
+        ...
+
     # -- one at a time
 
     async def take_lease(self, lease: Lease, at: datetime) -> bool:

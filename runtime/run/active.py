@@ -51,6 +51,7 @@ class ActiveRun:
         self._on_delta = on_delta
         self._journal = Journal(services.record, self.run_id, services.clock, on_event)
         self._cancelled = False
+        self._cancelled_by: str | None = None
         self._driving: asyncio.Task[None] | None = None
         self._waiting: asyncio.Task[None] | None = None
         self._began = services.clock.monotonic()
@@ -76,6 +77,7 @@ class ActiveRun:
     async def _see_through(self) -> Outcome:
         """Claim, drive, finish. Only the driving is ever cancelled: what was claimed is always finished."""
         claimed = await self._claim()
+        listening = asyncio.create_task(self._listen())
         run: Run | None = None
         state, error = "cancelled", None
         try:
@@ -88,10 +90,21 @@ class ActiveRun:
             state = "cancelled"
         except FarthingError as failure:
             state, error = "failed", failure
+        finally:
+            listening.cancel()
+        if state == "cancelled" and self._cancelled_by is not None:
+            error = FarthingError(
+                f"Cancelled by {self._cancelled_by}.", code="run.cancelled", remedy="Start it again to go on."
+            )
         outcome, _ = await to_the_end(self._finish(claimed, run, state, error))
         if run is not None and state == "completed":
             self._maintain(run)
         return outcome
+
+    async def _listen(self) -> None:
+        """Whoever may not reach this process asks through the store."""
+        self._cancelled_by = await self._services.record.cancel_asked(self.run_id)
+        self.cancel()
 
     def _maintain(self, run: Run) -> None:
         """Begin in the background what this turn calls for: extraction, compaction, ageing."""

@@ -170,6 +170,11 @@ def seventh(connection: sqlite3.Connection) -> None:
     _run(connection, _SEVENTH)
 
 
+def eighth(connection: sqlite3.Connection) -> None:
+    """Who asked a run to end that another process executes."""
+    connection.execute("ALTER TABLE run ADD COLUMN cancel TEXT")
+
+
 STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     first,
     second,
@@ -178,6 +183,7 @@ STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     fifth,
     sixth,
     seventh,
+    eighth,
 )
 VERSION = len(STEPS)
 

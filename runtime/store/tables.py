@@ -86,7 +86,7 @@ class Session(SQLModel, table=True):
 
 class Run(SQLModel, table=True):
     """A run. `owner` is the process that may write for it; `finished_at` null: not ended. `charged` is the
-    session that its calls are charged to."""
+    session that its calls are charged to; `cancel` who asked it to end."""
 
     __table_args__ = (
         Index("run_run_id", "run_id", unique=True),
@@ -109,6 +109,7 @@ class Run(SQLModel, table=True):
     queued_at: int
     finished_at: int | None = None
     charged: int | None = None
+    cancel: str | None = None
 
 
 class Turn(SQLModel, table=True):

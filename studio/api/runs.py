@@ -209,16 +209,10 @@ async def run_out(call: Call, run: RunLine, session: str, gauges: list[GaugeOut]
 
 
 async def cancel(call: Call) -> CancelledOut:
-    """Cancel a run; a second time, and after its end, it is harmless."""
+    """Cancel a run, here or in another process; a second time, and after its end, it is harmless."""
     run, _ = await run_of(call, call.path["run_id"])
     if not call.studio.runs.cancel(run.run_id) and run.state in ACTIVE:
-        again, _ = await run_of(call, run.run_id)
-        if again.state in ACTIVE:
-            raise Conflict(
-                "This run belongs to another process.",
-                code="run.elsewhere",
-                remedy="Press Ctrl-C where it was started.",
-            )
+        await call.studio.record.ask_cancel(run.run_id, call.who.user)
     return CancelledOut(run.state)
 
 

@@ -11,6 +11,7 @@ class MemoryLeases:
     """The verbs of `runtime.record.Record` for what only one may do at a time."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._leases: dict[str, Lease] = {}
 
     async def take_lease(self, lease: Lease, at: datetime) -> bool:

@@ -39,6 +39,7 @@ from runtime.record import (
     SpendLine,
 )
 from runtime.store.memory import reads
+from runtime.store.memory.cancelling import MemoryCancelling
 from runtime.store.memory.governing import MemoryGoverning
 from runtime.store.memory.leases import MemoryLeases
 from runtime.store.memory.rows import MemoryRows
@@ -51,7 +52,7 @@ from runtime.store.waiting import Waiting
 T = TypeVar("T")
 
 
-class MemoryRecord(TurnReads, MemoryGoverning, MemoryLeases):
+class MemoryRecord(TurnReads, MemoryGoverning, MemoryLeases, MemoryCancelling):
     """`runtime.record.Record` in memory.
 
     A verb is one synchronous act of the loop's thread, so that it cannot be cancelled half-way; one that

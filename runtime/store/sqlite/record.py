@@ -35,6 +35,7 @@ from runtime.record import (
     SpendLine,
 )
 from runtime.store.sqlite import ledger_reads, reads, session_reads
+from runtime.store.sqlite.cancelling import SqliteCancelling
 from runtime.store.sqlite.governing import SqliteGoverning
 from runtime.store.sqlite.leases import SqliteLeases
 from runtime.store.sqlite.turns import SqliteTurns
@@ -44,7 +45,7 @@ PAGE = 1000
 """Events read at a time on the loop's thread; longer reads go beside it."""
 
 
-class SqliteRecord(SqliteTurns, SqliteGoverning, SqliteLeases):
+class SqliteRecord(SqliteTurns, SqliteGoverning, SqliteLeases, SqliteCancelling):
     """`runtime.record.Record` on one SQLite file.
 
     A verb that was handed over is carried out whole even when its awaiter is cancelled; the caller then does

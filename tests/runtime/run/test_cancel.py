@@ -120,3 +120,44 @@ async def test_cancelling_the_awaiting_task_ends_the_run_and_goes_on() -> None:
     assert run is not None
     assert run.state == "cancelled"
     await services.close()
+
+
+@pytest.mark.promise("RUN-3")
+async def test_a_run_is_cancelled_from_another_process_within_a_second(tmp_path: Path) -> None:
+    path = tmp_path / "f.db"
+    services, model = await services_on(path)
+    late = {"*": [says("too late", latency_s=60)] * 2}
+    model._replies = {"*": list(ScriptedModel.playing(late, clock=services.clock)._replies["*"])}
+    other = open_record(path, SystemClock())
+    await other.open()
+    flow = msgspec.json.encode(agent_flow(memory={}, budgets=BUDGETS))
+    request = RunRequest(flow_bytes=flow, input="go", user="u", session="s", trusted=True)
+    runs = [start(prepare(request, services), services) for _ in range(2)]
+    ids = [(await run.claimed).run_id for run in runs]
+    while not await holds(services.record, ids[0]):
+        await asyncio.sleep(0.01)
+    assert await other.ask_cancel(ids[0], "mia")
+    assert not await other.ask_cancel(ids[0], "eve"), "it was asked already"
+    async with asyncio.timeout(1):
+        outcome = await runs[0].outcome()
+    assert (outcome.state, outcome.exit_code) == ("cancelled", 130)
+    assert outcome.error is not None
+    assert outcome.error.message == "Cancelled by mia."
+    assert not await other.ask_cancel(ids[0], "mia"), "it has ended"
+    ended = await other.run(ids[0])
+    assert ended is not None
+    assert (ended.state, (ended.error or {})["code"]) == ("cancelled", "run.cancelled")
+    going = await other.run(ids[1])
+    assert going is not None
+    assert going.state == "running", "only the one that was named"
+    runs[1].cancel()
+    assert (await runs[1].outcome()).error is None
+    for run_id in ids:
+        await check_sound(services.record, outcome.session_uid, run_id)
+    await services.close()
+    await other.close()
+
+
+async def holds(record: Record, run_id: str) -> bool:
+    """Whether a call of the run is in flight."""
+    return bool(await record.ledger(LedgerFilter("rehearsal", run_id=run_id, kinds=("hold",))))
