@@ -17,6 +17,9 @@ VERSION_AT, APPLICATION_AT, HEADER = 60, 68, 100
 """Where a SQLite file's header has its user version and application id, and how long it is."""
 
 
+ALLOW = "Allow reading there, or name another file with --db."
+
+
 class Header(NamedTuple):
     """What a SQLite file's header says."""
 
@@ -40,7 +43,11 @@ def header_of(path: Path) -> Header | None:
 def database_section(settings: Settings, problems: list[Problem]) -> Section:
     """Which database, how large, of which version, and who else works on it."""
     path = settings.db
-    data: dict[str, Any] = {"path": str(path), "exists": path.exists()}
+    try:
+        data: dict[str, Any] = {"path": str(path), "exists": path.exists()}
+    except OSError as error:
+        problems.append(Problem(f"The database {path} cannot be reached: {error.strerror}.", ALLOW))
+        return Section("database", [str(path)], {"path": str(path), "exists": None})
     if not data["exists"]:
         return Section(
             "database", [f"{path} (made at the first run; FARTHING_DB or --db names another)"], data

@@ -38,7 +38,10 @@ def tell(error: BaseException) -> int:
         return error.exit_code
     if isinstance(error, OSError) and error.strerror:
         where = f": {error.filename}" if error.filename else ", while the output was written"
-        sentence(f"{error.strerror}{where}.", "Make room or allow it there, and try again.")
+        remedy = "Make room or allow it there, and try again."
+        if isinstance(error, PermissionError):
+            remedy = "Allow it there, or name another place."
+        sentence(f"{error.strerror}{where}.", remedy)
         let_go()
         return FAILED
     return _internal(error)

@@ -60,7 +60,7 @@ async def looked_at(settings: Settings, db: Path | None, clock: Clock) -> AsyncI
     an empty one, gone with the process, and the user is told so. `db` is that of `--db`. Raises NotFound
     where that one is not there."""
     path = settings.db
-    if path.exists():
+    if path.exists() and path.stat().st_size:  # an empty file is not made a database either
         async with opened(path, clock) as record:
             yield record
         return

@@ -87,7 +87,9 @@ def result_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 
 def prepare() -> None:
     """Let no letter that a stream's encoding lacks end a command, nor a stream that is closed."""
-    if sys.stdout is None:  # closed by whoever started us: `>&-`
+    if sys.stdin is None:  # closed by whoever started us: `<&-`
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115
+    if sys.stdout is None:  # `>&-`
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115

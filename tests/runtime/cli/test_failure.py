@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 from pathlib import Path
 
 import click
+import msgspec
 import pytest
 
 from runtime import errors
+from runtime.cli.doctor_database import database_section
+from runtime.cli.doctor_report import Problem
 from runtime.cli.failure import TRACEBACK_VARIABLE, tell
-from tests.runtime.cli.conftest import Farthing
+from runtime.settings import load_settings
+from tests.runtime.cli.conftest import SCRIPT, Farthing
 
 
 @pytest.mark.promise("CLI-2")
@@ -137,3 +142,30 @@ def test_doctor_finds_a_named_settings_file_that_is_not_there(process: Farthing)
 def test_no_key_is_written_beside_the_null_device(process: Farthing) -> None:
     said = process("key", "set", "openai", "--file", input=b"sk-x\n", FARTHING_CONFIG=os.devnull)
     assert said.code == 2 and os.devnull in said.err
+
+
+@pytest.mark.promise("CLI-3")
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell that closes a stream")
+@pytest.mark.parametrize(
+    "args", [["key", "set", "openai"], ["facts", "import", "-"], ["run", "example:summarise"]], ids=" ".join
+)
+def test_a_closed_standard_input_is_an_empty_one(folder: Path, args: list[str]) -> None:
+    command = ["sh", "-c", 'exec "$0" "$@" <&-', str(SCRIPT), *args]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ") and "Farthing itself failed" not in done.stderr
+
+
+class Unreachable(type(Path())):  # type: ignore[misc]
+    """A file in a folder that may not be entered: tests may be run by a user who enters every one."""
+
+    def exists(self, **_more: object) -> bool:
+        raise PermissionError(13, "Permission denied", str(self))
+
+
+def test_doctor_tells_of_a_database_that_cannot_be_reached() -> None:
+    problems: list[Problem] = []
+    settings = msgspec.structs.replace(load_settings({"FARTHING_CONFIG": os.devnull}), db=Unreachable("x.db"))
+    section = database_section(settings, problems)
+    assert section.data == {"path": "x.db", "exists": None}
+    assert [each.message for each in problems] == ["The database x.db cannot be reached: Permission denied."]

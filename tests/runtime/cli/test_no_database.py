@@ -75,3 +75,10 @@ def test_what_is_printed_before_the_first_run_is_that_of_an_empty_database(farth
 def test_commands_that_write_make_the_database(farthing: Farthing, folder: Path, args: list[str]) -> None:
     assert farthing(*args, "--db", "new.db").code == 0
     assert (folder / "new.db").exists()
+
+
+def test_an_empty_file_is_not_made_a_database_by_looking(farthing: Farthing, folder: Path) -> None:
+    (folder / "empty.db").touch()
+    said = farthing("sessions", "--db", "empty.db")
+    assert said.code == 2 and "There is no database 'empty.db'." in said.err
+    assert (folder / "empty.db").stat().st_size == 0
