@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+import msgspec
 from msgspec import Meta
 
 from runtime.errors import Problem
@@ -111,7 +112,7 @@ async def run(config: AgentConfig, inputs: Inputs, ctx: NodeContext) -> NodeResu
 
 def check(config: AgentConfig, view: FlowView) -> list[Problem]:
     problems = [
-        problem._replace(node_id=view.node_id, path=f"config.output_schema{problem.path[1:]}")
+        msgspec.structs.replace(problem, node_id=view.node_id, path=f"config.output_schema{problem.path[1:]}")
         for problem in schema_problems(config.output_schema)
     ]
     if len(view.attached("memory")) > 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 from msgspec import field
 
 from runtime.errors import Problem
@@ -25,7 +26,7 @@ async def run(config: InputConfig, inputs: Inputs, ctx: NodeContext) -> NodeResu
 
 def check(config: InputConfig, view: FlowView) -> list[Problem]:
     return [
-        problem._replace(node_id=view.node_id, path=f"config.schema{problem.path[1:]}")
+        msgspec.structs.replace(problem, node_id=view.node_id, path=f"config.schema{problem.path[1:]}")
         for problem in schema_problems(config.input_schema)
     ]
 

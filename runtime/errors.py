@@ -12,7 +12,9 @@ FarthingError
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
+
+import msgspec
 
 
 class FarthingError(Exception):
@@ -53,7 +55,7 @@ class InputError(FarthingError):
     exit_code = 2
 
 
-class Problem(NamedTuple):
+class Problem(msgspec.Struct, frozen=True):
     """One thing that is wrong with a flow: `path` is a JSON path, `level` is `error` or `warning`."""
 
     code: str

@@ -584,7 +584,7 @@ Event = (
 )
 
 
-class Unknown(NamedTuple):
+class Unknown(msgspec.Struct, frozen=True):
     """An event of a type that this version does not know: shown raw, never an error."""
 
     type: str

@@ -112,7 +112,7 @@ class Made(NamedTuple):
     fact: Fact | None = None
 
 
-class Written(NamedTuple):
+class Written(msgspec.Struct, frozen=True):
     """What a write did: `created`, `replaced`, `seen` (same value), or `conflict` (kept beside)."""
 
     outcome: Literal["created", "replaced", "seen", "conflict"]
@@ -204,7 +204,7 @@ OUT_OF_REACH = (
 """What no erasure reaches; a receipt names it."""
 
 
-class Shelved(NamedTuple):
+class Shelved(msgspec.Struct, frozen=True):
     """Every version of one key, and where it lies."""
 
     shelf: Shelf

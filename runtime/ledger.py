@@ -73,7 +73,7 @@ class Counter(NamedTuple):
     limit: int | None = None
 
 
-class Subject(NamedTuple):
+class Subject(msgspec.Struct, frozen=True):
     """Whose call it is."""
 
     partition: str
@@ -149,7 +149,7 @@ class Estimate(NamedTuple):
     cost: int | None
 
 
-class ModelPast(NamedTuple):
+class ModelPast(msgspec.Struct, frozen=True):
     """What the last settled, not estimated calls of a model showed (in one partition)."""
 
     settled: int = 0
@@ -170,7 +170,7 @@ class HoldAmount(NamedTuple):
     amount: int
 
 
-class Admitted(NamedTuple):
+class Admitted(msgspec.Struct, frozen=True):
     """The call may be made; `warnings` are the positions of rules whose threshold is reached."""
 
     estimate: Estimate
@@ -178,7 +178,7 @@ class Admitted(NamedTuple):
     warnings: tuple[int, ...]
 
 
-class Refused(NamedTuple):
+class Refused(msgspec.Struct, frozen=True):
     """The call must not be made; the rule at position `rule` says so."""
 
     code: RefusalCode
@@ -186,7 +186,7 @@ class Refused(NamedTuple):
     estimate: Estimate
 
 
-class Blocked(NamedTuple):
+class Blocked(msgspec.Struct, frozen=True):
     """Only the holds of other calls stand in the way, at the rules of these positions."""
 
     rules: tuple[int, ...]

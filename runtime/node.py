@@ -7,7 +7,7 @@ The budget lies below that door: no node can make a model call that is not decid
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -28,7 +28,7 @@ class Config(Shape):
     """
 
 
-class Port(NamedTuple):
+class Port(msgspec.Struct, frozen=True):
     """A typed connection point. `many`: takes more than one edge. `required`: the node cannot run without."""
 
     name: str
@@ -53,32 +53,32 @@ class Inputs(msgspec.Struct, frozen=True, gc=False):
         return seen
 
 
-class Branch(NamedTuple):
+class Branch(msgspec.Struct, frozen=True):
     """Directive: only this output port is taken; the others resolve as skipped."""
 
     port: str
 
 
-class Repeat(NamedTuple):
+class Repeat(msgspec.Struct, frozen=True):
     """Directive: run the body again with this value."""
 
     value: Any
 
 
-class FanOut(NamedTuple):
+class FanOut(msgspec.Struct, frozen=True):
     """Directive: run the body once for each item, at most `concurrency` at the same time."""
 
     items: Sequence[Any]
     concurrency: int
 
 
-class Wait(NamedTuple):
+class Wait(msgspec.Struct, frozen=True):
     """Directive: wait for `all` or `any` of the incoming branches."""
 
     mode: Literal["all", "any"]
 
 
-class Ask(NamedTuple):
+class Ask(msgspec.Struct, frozen=True):
     """Directive: pause until a person answers."""
 
     kind: Literal["approval", "question"]
@@ -87,7 +87,7 @@ class Ask(NamedTuple):
     default: Any = None
 
 
-class CallFlow(NamedTuple):
+class CallFlow(msgspec.Struct, frozen=True):
     """Directive: run another flow with this value."""
 
     flow: str

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+
+import msgspec
 
 
-class Order(NamedTuple):
+class Order(msgspec.Struct, frozen=True):
     """`nodes` in an order that respects every edge but `back` edges; ties go by name. `cycles` lists the
     members of each strongly connected part that has more than one node or a loop of its own."""
 

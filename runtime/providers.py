@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import msgspec
 
 
@@ -43,7 +41,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
         return f"Provider(name={self.name!r}, base_url={self.base_url!r}, key={'set' if self.key else None})"
 
 
-class ModelName(NamedTuple):
+class ModelName(msgspec.Struct, frozen=True):
     """`provider:name`, taken apart."""
 
     provider: str

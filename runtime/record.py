@@ -39,7 +39,7 @@ ACTIVE: frozenset[str] = frozenset({"queued", "running", "paused"})
 Effect = Literal["none", "idempotent", "once"]
 
 
-class SessionKey(NamedTuple):
+class SessionKey(msgspec.Struct, frozen=True):
     """Names a session: ids reach storage exactly as given. `user_id` None is no user, not the empty one."""
 
     partition: Partition
@@ -67,7 +67,7 @@ class RunStart(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
 
 
-class Claimed(NamedTuple):
+class Claimed(msgspec.Struct, frozen=True):
     """A run that is ours. `session_new`: the session was opened with it."""
 
     run_id: str
@@ -103,7 +103,7 @@ class CallIntent(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
 
 
-class CallOpened(NamedTuple):
+class CallOpened(msgspec.Struct, frozen=True):
     """The call may go out; it is `call_id` in the ledger."""
 
     call_id: int
@@ -112,7 +112,7 @@ class CallOpened(NamedTuple):
     entries: tuple[Entry, ...]
 
 
-class CallDone(NamedTuple):
+class CallDone(msgspec.Struct, frozen=True):
     """The call was finished before (in an earlier life of the run): its stored result."""
 
     call_id: int
@@ -120,7 +120,7 @@ class CallDone(NamedTuple):
     entries: tuple[Entry, ...] = ()
 
 
-class CallHeld(NamedTuple):
+class CallHeld(msgspec.Struct, frozen=True):
     """The call is not admitted: `admission` is Refused or Blocked. A blocked one keeps `ticket`, its place
     in the order of arrival, and asks again with it."""
 
@@ -151,7 +151,7 @@ class CallClose(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
 
 
-class Settled(NamedTuple):
+class Settled(msgspec.Struct, frozen=True):
     """The counters after the call, in the order of its rules, and the committed events.
 
     `over_estimate`: the call used more than it was estimated at.
@@ -184,7 +184,7 @@ class TurnLine(NamedTuple):
     messages: tuple[Message, ...]
 
 
-class UserTurns(NamedTuple):
+class UserTurns(msgspec.Struct, frozen=True):
     """Turns by id. `total` is how many there are in all, `erasures` how much of the user's memory was erased
     so far: where either is not as expected, what was taken in before must be read anew."""
 
@@ -193,7 +193,7 @@ class UserTurns(NamedTuple):
     erasures: int
 
 
-class Fading(NamedTuple):
+class Fading(msgspec.Struct, frozen=True):
     """How an item that fades is refreshed by an access: `decay_rate` per hour, `access_boost` added; a score
     of 1 at `since`, where no later one is kept."""
 
@@ -280,7 +280,7 @@ class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
     for_good: bool = False
 
 
-class LedgerFilter(NamedTuple):
+class LedgerFilter(msgspec.Struct, frozen=True):
     """Which rows; every field that is set must match, and the kind be one of `kinds` where there are any.
     Times are half-open: since <= at < until."""
 
@@ -356,7 +356,7 @@ class RunLine(NamedTuple):
     charged_uid: str
 
 
-class SessionFilter(NamedTuple):
+class SessionFilter(msgspec.Struct, frozen=True):
     """Which sessions. `text` is found in names, ids and flow names. `before` pages: older than that time."""
 
     partition: Partition = "real"
@@ -386,7 +386,7 @@ class LimitChange(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
 
 
-class Lease(NamedTuple):
+class Lease(msgspec.Struct, frozen=True):
     """The right to do something that only one may do at a time, until a time. `holder` is whoever has it."""
 
     name: str
@@ -394,7 +394,7 @@ class Lease(NamedTuple):
     until: datetime
 
 
-class OrphanCall(NamedTuple):
+class OrphanCall(msgspec.Struct, frozen=True):
     """A call whose owner died, charged at its estimate."""
 
     key: str
@@ -404,7 +404,7 @@ class OrphanCall(NamedTuple):
     estimate: Estimate
 
 
-class Interrupted(NamedTuple):
+class Interrupted(msgspec.Struct, frozen=True):
     """A run that was found without an owner and ended so."""
 
     run_id: str

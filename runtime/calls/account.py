@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -15,7 +15,7 @@ from runtime.providers import ModelName, Provider
 from runtime.usage import Usage
 
 
-class Whose(NamedTuple):
+class Whose(msgspec.Struct, frozen=True):
     """For whom calls are made: what a command needs to find the counters they are on."""
 
     user_id: str | None
@@ -67,7 +67,7 @@ class Asked(msgspec.Struct, frozen=True):
     hold_for: int = 1
 
 
-class Answered(NamedTuple):
+class Answered(msgspec.Struct, frozen=True):
     """A reply with what it used; `key` names the call in the journal."""
 
     reply: Reply
@@ -88,7 +88,7 @@ def call_key(account: Account, asked: Asked) -> str:
     return f"{account.path}/{asked.step or 0}/{asked.index}"
 
 
-class Spent(NamedTuple):
+class Spent(msgspec.Struct, frozen=True):
     """What one attempt used, for the ledger."""
 
     usage: Usage

@@ -7,7 +7,9 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from runtime.cli.live import REHEARSAL
 from runtime.cli.opening import opened
@@ -35,7 +37,7 @@ Cancels = Callable[[Callable[[], None]], AbstractContextManager[None]]
 """Lets Ctrl-C call what it is given."""
 
 
-class Asked(NamedTuple):
+class Asked(msgspec.Struct, frozen=True):
     """What the command line says of a batch."""
 
     file: str

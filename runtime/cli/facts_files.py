@@ -246,7 +246,9 @@ def _check_once(items: Sequence[Shelved]) -> None:
 
 def _placed(item: Shelved, partition: Partition, user: str | None, namespace: str | None) -> Shelved:
     shelf = item.shelf._replace(partition=partition, namespace=namespace or item.shelf.namespace)
-    return item._replace(shelf=shelf if user is None else shelf._replace(scope="user", owner=user))
+    return msgspec.structs.replace(
+        item, shelf=shelf if user is None else shelf._replace(scope="user", owner=user)
+    )
 
 
 async def _check_sessions(record: Record, items: Sequence[Shelved]) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 import runtime
 from runtime.errors import BadInput, NotFound
@@ -17,7 +19,7 @@ MAX_DEPTH = 64
 """Levels of nesting that JSON from outside may have."""
 
 
-class FlowFile(NamedTuple):
+class FlowFile(msgspec.Struct, frozen=True):
     """A flow's bytes and where they came from."""
 
     raw: bytes

@@ -65,8 +65,8 @@ def type_json(node: NodeType) -> dict[str, Any]:
         "help": node.help,
         "icon": node.icon,
         "keywords": node.keywords,
-        "inputs": [port._asdict() for port in node.inputs],
-        "outputs": [port._asdict() for port in node.outputs],
+        "inputs": [msgspec.structs.asdict(port) for port in node.inputs],
+        "outputs": [msgspec.structs.asdict(port) for port in node.outputs],
         "runs": node.run is not None,
         "config": json_schema(node.config),
     }

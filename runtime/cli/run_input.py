@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from runtime.cli import files
 from runtime.errors import BadInput
@@ -14,7 +16,7 @@ TEXT_FIELD = "text"
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 
 
-class Given(NamedTuple):
+class Given(msgspec.Struct, frozen=True):
     """What the command line says about the input."""
 
     text: str | None

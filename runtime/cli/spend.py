@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+import msgspec
 
 from runtime.cli import options
 from runtime.cli.find import find_session, flow_id_of, unknown_user
@@ -114,7 +115,8 @@ def command(
         hidden = 0
         if partition == "real":
             hidden = sum(
-                x.calls for x in await record.spend(which._replace(partition="rehearsal"), ["model"])
+                x.calls
+                for x in await record.spend(msgspec.structs.replace(which, partition="rehearsal"), ["model"])
             )
         if rows:
             found = await record.ledger(which)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+import msgspec
 
 from runtime.cli import options
 from runtime.cli.failure import USAGE, problem_lines
@@ -100,7 +101,7 @@ def _json(checked: Checked) -> dict[str, Any]:
         "hash": checked.hash,
         "needs": checked.needs,
         "allow": checked.needs_hash,
-        "problems": [problem._asdict() for problem in checked.problems],
+        "problems": [msgspec.structs.asdict(problem) for problem in checked.problems],
     }
 
 

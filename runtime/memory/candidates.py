@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 
 CandidateKind = Literal["fact", "episode"]
 
 
-class Block(NamedTuple):
+class Block(msgspec.Struct, frozen=True):
     """A pinned working block: always shown whole, lower `order` first."""
 
     name: str

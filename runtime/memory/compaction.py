@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple
 
 import msgspec
 
@@ -20,7 +19,7 @@ INSTRUCTION = (
 )
 
 
-class Turn(NamedTuple):
+class Turn(msgspec.Struct, frozen=True):
     """A completed turn that no summary covers yet."""
 
     ref: str
@@ -29,7 +28,7 @@ class Turn(NamedTuple):
     at: datetime | None = None
 
 
-class Batch(NamedTuple):
+class Batch(msgspec.Struct, frozen=True):
     """Turns for one summary: their refs, the text to condense, the tokens of that text."""
 
     refs: tuple[str, ...]
@@ -37,7 +36,7 @@ class Batch(NamedTuple):
     tokens: int
 
 
-class SummaryCall(NamedTuple):
+class SummaryCall(msgspec.Struct, frozen=True):
     """A model call that the run wants: `system` is the instruction, `user` the turns of `batch`."""
 
     system: str
@@ -45,7 +44,7 @@ class SummaryCall(NamedTuple):
     batch: Batch
 
 
-class Outcome(NamedTuple):
+class Outcome(msgspec.Struct, frozen=True):
     """What a run came to, for its event.
 
     `tokens_saved` is estimated from what was condensed. `target_met` is false where too little could be

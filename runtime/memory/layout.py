@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from runtime.errors import BadConfig
 from runtime.memory.compaction_rules import Compaction
 from runtime.memory.monitor import Severity, severity
@@ -51,7 +53,7 @@ def check_window(window: int, output_buffer: int) -> int:
     )
 
 
-class PromptStatus(NamedTuple):
+class PromptStatus(msgspec.Struct, frozen=True):
     """How full a prompt is, in tokens and percent of what is available (window - output buffer)."""
 
     total_tokens: int

@@ -66,7 +66,7 @@ class Limits(msgspec.Struct, frozen=True):
         return all(most is None or most > 0 for most in (self.tokens, self.lines, self.bytes))
 
 
-class Item(NamedTuple):
+class Item(msgspec.Struct, frozen=True):
     """Something to be packed, with its own size."""
 
     ref: str
@@ -74,7 +74,7 @@ class Item(NamedTuple):
     size: Size
 
 
-class Placed(NamedTuple):
+class Placed(msgspec.Struct, frozen=True):
     """What became of an item. `shown` is what is sent of it; `reason` says why it is not sent whole.
 
     Reasons: `tokens`, `lines`, `bytes` name the limit that it exceeds, `stopped` that the list had ended.

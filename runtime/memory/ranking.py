@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import zip_longest
-from typing import NamedTuple
+
+import msgspec
 
 from runtime.memory.candidates import Candidate, utc
 
 SECONDS_A_DAY = 86_400.0
 
 
-class Ranked(NamedTuple):
+class Ranked(msgspec.Struct, frozen=True):
     """A candidate, its rank in its own list (from 0), its relevance by rank, and its score."""
 
     item: Candidate

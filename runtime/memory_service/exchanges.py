@@ -28,7 +28,7 @@ class Said(NamedTuple):
     text: str
 
 
-class Exchange(NamedTuple):
+class Exchange(msgspec.Struct, frozen=True):
     """One turn of a completed run, without its tool calls."""
 
     id: int
@@ -84,7 +84,7 @@ def _beginning(text: str) -> str:
     return text if len(text) <= SHOWN_CHARS else text[: SHOWN_CHARS - 1].rstrip() + "…"
 
 
-class Hidden(NamedTuple):
+class Hidden(msgspec.Struct, frozen=True):
     """Values that were forgotten and must not come back by a past exchange: `texts` anywhere, `of_runs` (too
     short to be known by their text) in the exchange of the run that wrote them. All in lower case."""
 

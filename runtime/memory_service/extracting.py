@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from runtime.memory_service.gate import Statement
 from runtime.messages import Message
 
@@ -56,7 +58,7 @@ def statements_of(value: Any, most: int) -> list[tuple[Statement, float]]:
         both = isinstance(subject, str) and isinstance(attribute, str) and subject and attribute
         said = Statement(fact["key"], fact["value"])
         if both:
-            said = said._replace(subject=subject, attribute=attribute)
+            said = msgspec.structs.replace(said, subject=subject, attribute=attribute)
         found.append((said, _confidence(fact.get("confidence"))))
     return found[:most]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -20,14 +20,14 @@ class Refusal(InputError):
     default_code = "memory.refused"
 
 
-class Refused(NamedTuple):
+class Refused(msgspec.Struct, frozen=True):
     """Why a write is refused, in a code and in words."""
 
     code: str
     message: str
 
 
-class Statement(NamedTuple):
+class Statement(msgspec.Struct, frozen=True):
     """What is to be written. `subject` and `attribute` say what it states, where both are given."""
 
     key: Any
@@ -55,7 +55,7 @@ def with_end(gate: Any, said: Statement) -> Statement:
 
     if gate.transient != "expire" or said.ttl_s is not None or not is_transient(said.value):
         return said
-    return said._replace(ttl_s=gate.transient_ttl_s)
+    return msgspec.structs.replace(said, ttl_s=gate.transient_ttl_s)
 
 
 def normal(name: str | None) -> str | None:

@@ -9,7 +9,9 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from runtime.facts import Fact, Shelf
 from runtime.memory.estimate import Estimator
@@ -31,7 +33,7 @@ ENOUGH_TOKENS = 6_000
 """Tokens' worth of exchanges that a search looks at; only a few of them are shown."""
 
 
-class Whose(NamedTuple):
+class Whose(msgspec.Struct, frozen=True):
     """Whose exchanges: one user's with one flow, by these nodes."""
 
     partition: str
@@ -112,7 +114,7 @@ class FactIndex:
         self._known.update((fact.key, fact) for fact in facts)
 
 
-class Found(NamedTuple):
+class Found(msgspec.Struct, frozen=True):
     """An exchange and how well it fits. `likeness`: share of the question's words that it has."""
 
     exchange: Exchange

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -50,7 +50,7 @@ def rules_of(limits: Any) -> Injection:
     )
 
 
-class Sections(NamedTuple):
+class Sections(msgspec.Struct, frozen=True):
     """The parts of what stays the same, and of what was chosen for the question."""
 
     stable: tuple[ContextSection, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -50,7 +50,7 @@ class Draft(msgspec.Struct, frozen=True):
     id: str | None = None
 
 
-class Context(NamedTuple):
+class Context(msgspec.Struct, frozen=True):
     """What turning an answer into a reply needs besides the answer."""
 
     provider: Provider

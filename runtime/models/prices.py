@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -22,7 +22,7 @@ DEMO_PRICE = Price(input=1 * NANO, cached=NANO // 10, output=4 * NANO)
 work."""
 
 
-class Tier(NamedTuple):
+class Tier(msgspec.Struct, frozen=True):
     """The price of all tokens of a call that has more than `above` input tokens."""
 
     above: int
@@ -43,7 +43,7 @@ class Quote(msgspec.Struct, frozen=True, kw_only=True):
         return next((tier.price for tier in self.tiers if tokens > tier.above), self.price)
 
 
-class Priced(NamedTuple):
+class Priced(msgspec.Struct, frozen=True):
     """`cost` in nano-dollars; null: unknown, which is not zero. `price` is what a ledger row keeps of it."""
 
     cost: int | None

@@ -7,6 +7,8 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from runtime.messages import OnDelta, Reply
 from runtime.models.answer import Context, judged, plain_draft
 from runtime.models.failures import failure
@@ -49,7 +51,7 @@ class Receiver:
 
     async def receive(self, response: Response, headers: Mapping[str, str], bound: asyncio.Timeout) -> Reply:
         """Read, put together and judge the answer; `bound` is drawn in once the end mark has come."""
-        self._context = self._context._replace(headers=headers)
+        self._context = msgspec.structs.replace(self._context, headers=headers)
         if "text/event-stream" in headers.get("content-type", ""):
             self._collector = Collector(self._context, self._on_delta or _unheard)
             await self._collect(response, self._collector, bound)

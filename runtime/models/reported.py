@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from runtime.usage import Usage, nanos_up
 
@@ -19,7 +21,7 @@ MAX_COST = Decimal(1_000_000)
 """Dollars for one call beyond which a reported cost is taken for nonsense."""
 
 
-class _Part(NamedTuple):
+class _Part(msgspec.Struct, frozen=True):
     """A number that belongs to a whole; `apart`: its name says that it stands beside it."""
 
     tokens: int

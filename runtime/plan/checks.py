@@ -93,7 +93,8 @@ def check_nodes(draft: Draft) -> None:
         for problem in node.type.check(node.config, view):
             base = draft.path_of[node.spec.id]
             draft.problems.append(
-                problem._replace(
+                msgspec.structs.replace(
+                    problem,
                     node_id=problem.node_id or node.spec.id,
                     path=base if problem.path == "$" else f"{base}.{problem.path}",
                 )

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
 from runtime.errors import Problem
 from runtime.node import NodeType, Port, PortKind
 from runtime.registry import Registry
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 FindTools = Callable[[], "ToolRegistry | None"]
 
 
-class Compiled(NamedTuple):
+class Compiled(msgspec.Struct, frozen=True):
     """A node whose type and config are sound."""
 
     spec: NodeSpec

@@ -32,7 +32,7 @@ class Target(NamedTuple):
     back: bool = False
 
 
-class MemoryBinding(NamedTuple):
+class MemoryBinding(msgspec.Struct, frozen=True):
     """The Memory that serves a node: its id, its config and the namespace of its facts."""
 
     node_id: str

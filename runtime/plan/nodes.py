@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import msgspec
+
 from runtime.node import Config, NodeType
 from runtime.plan.draft import Compiled, Draft, nearest
 from runtime.shape import Misfit, read
@@ -65,7 +67,7 @@ def _config(draft: Draft, spec: NodeSpec, kind: NodeType, path: str) -> Config |
         from runtime.spec.shape import shape_problems
 
         for problem in shape_problems(misfit, base=f"{path}.config"):
-            draft.problems.append(problem._replace(node_id=spec.id))
+            draft.problems.append(msgspec.structs.replace(problem, node_id=spec.id))
         return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -15,7 +15,7 @@ ANSWER = "answer"
 _FENCED = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
 
 
-class Action(NamedTuple):
+class Action(msgspec.Struct, frozen=True):
     """What a model wants: an answer, or a call; or what is wrong with what it said."""
 
     answer: str | None = None

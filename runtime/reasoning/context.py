@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import msgspec
 
@@ -16,14 +15,14 @@ MAX_LEFT_OUT = 50
 """So many left-out items are listed on a bill, then they are counted (SPEC 4)."""
 
 
-class Counts(NamedTuple):
+class Counts(msgspec.Struct, frozen=True):
     """How tokens are counted: of a text, and of messages."""
 
     text: Callable[[str], int]
     messages: Callable[[Sequence[Message]], int]
 
 
-class Parts(NamedTuple):
+class Parts(msgspec.Struct, frozen=True):
     """What a context is made of. `turn` is this turn as it was said, without what is recalled for it."""
 
     instructions: str
@@ -47,7 +46,7 @@ class Parts(NamedTuple):
         return "\n\n".join(part for part in (self.memory.recall, self.past.recalled_text) if part)
 
 
-class Bill(NamedTuple):
+class Bill(msgspec.Struct, frozen=True):
     """What a context is made of."""
 
     sections: tuple[ContextSection, ...]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import msgspec
 
@@ -23,7 +23,7 @@ from runtime.record import CallClose, CallDone, CallIntent, CallOpened
 CANCELLED = CallError(code="cancelled", message="The run was cancelled.")
 
 
-class Outcome(NamedTuple):
+class Outcome(msgspec.Struct, frozen=True):
     """What a tool call came to. `truncated`: the result was cut."""
 
     result: Any
@@ -100,7 +100,9 @@ class ToolEntry:
             call_id=call_id,
             run_id=self._where.run_id,
             state=state,
-            result=msgspec.to_builtins(Stored(*outcome)) if state == "done" else None,
+            result=msgspec.to_builtins(Stored(*msgspec.structs.astuple(outcome)))
+            if state == "done"
+            else None,
             at=self._journal.clock.now(),
         )
         await self._journal.close_call(close, lambda _counters, _over: [self._response(outcome)])

@@ -63,7 +63,7 @@ class BesideRun:
 
     async def _claim(self) -> None:
         what, now = self._purpose, self.services.clock.now()
-        session = what.session._replace(name=SESSION)
+        session = msgspec.structs.replace(what.session, name=SESSION)
         begin = RunStart(
             run_id=self.run_id,
             session=session,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+import msgspec
 
 from runtime.calls import to_the_end
 from runtime.errors import FarthingError
@@ -24,7 +26,7 @@ class Duty(Protocol):
         ...
 
 
-class _Going(NamedTuple):
+class _Going(msgspec.Struct, frozen=True):
     duty: Duty
     task: asyncio.Task[object]
 

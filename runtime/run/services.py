@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from runtime.calls import Clients, Gate
 from runtime.clock import Clock
@@ -25,7 +27,7 @@ OnDelta = Callable[[str, str], None]
 """Called with a node's id and a piece of its answer as it comes."""
 
 
-class Assignment(NamedTuple):
+class Assignment(msgspec.Struct, frozen=True):
     """Which model a node uses and which limits govern it."""
 
     provider: Provider

@@ -6,7 +6,9 @@ one check takes microseconds. What it does not bound (references that multiply w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from runtime.errors import BadInput, Problem
 from runtime.schema_check.limits import LIMITS, SchemaLimits
@@ -22,7 +24,7 @@ SHOWN = 5
 """How many mismatches one error lists."""
 
 
-class Mismatch(NamedTuple):
+class Mismatch(msgspec.Struct, frozen=True):
     """Where a value differs from its schema, and how. `path` is a JSON path, `$` the value itself."""
 
     path: str

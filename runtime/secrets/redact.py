@@ -9,8 +9,10 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote, quote_plus
+
+import msgspec
 
 SHORTEST_BASE64 = 12
 """A shorter piece of base64 would also be found where there is no secret."""
@@ -20,7 +22,7 @@ RARE = 3
 """How many rare characters are looked for before the value itself."""
 
 
-class _Needle(NamedTuple):
+class _Needle(msgspec.Struct, frozen=True):
     """A form of a secret, what stands in its place, and its rarest characters."""
 
     text: str

@@ -7,7 +7,8 @@ import os
 from enum import StrEnum
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
+
+import msgspec
 
 from runtime.errors import BadSettings, NotFound
 from runtime.settings.files import mode_of, parse, read_text, toml_string, write_private
@@ -24,7 +25,7 @@ class KeyPlace(StrEnum):
     FILE = "file"
 
 
-class Stored(NamedTuple):
+class Stored(msgspec.Struct, frozen=True):
     """The keys of `keys.toml`: `keys` themselves, `in_keyring` the providers whose key the keyring has."""
 
     keys: dict[str, str]
@@ -32,7 +33,7 @@ class Stored(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-class FoundKey(NamedTuple):
+class FoundKey(msgspec.Struct, frozen=True):
     """A stored key and where it was."""
 
     value: str

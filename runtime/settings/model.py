@@ -26,7 +26,7 @@ class Secret(msgspec.Struct, frozen=True, kw_only=True):
         return f"Secret(name={self.name!r}, source={self.source!r}, set={self.value is not None})"
 
 
-class UserBudget(NamedTuple):
+class UserBudget(msgspec.Struct, frozen=True):
     """One of the user's own budgets. `flow` and `provider` null: all of them. `paid_only`: not on providers
     whose calls cost nothing."""
 
@@ -51,7 +51,7 @@ class Chosen(NamedTuple):
     model: ModelName
 
 
-class FromEnv(NamedTuple):
+class FromEnv(msgspec.Struct, frozen=True):
     """What the environment says: `FARTHING_MODEL`, and whether `FARTHING_BASE_URL` points at an endpoint."""
 
     model: str | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import msgspec
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from runtime.settings.document import PriceTable, ProviderTable
 
 
-class Filling(NamedTuple):
+class Filling(msgspec.Struct, frozen=True):
     """What keys and headers are filled from."""
 
     env: Mapping[str, str]
@@ -27,7 +27,7 @@ class Filling(NamedTuple):
     keys_path: Path
 
 
-class Key(NamedTuple):
+class Key(msgspec.Struct, frozen=True):
     """A key and where it came from or should come from; `source` empty where none is needed."""
 
     value: str | None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
+import msgspec
 from msgspec import Meta, field
 
 from runtime.errors import Problem
@@ -86,7 +87,7 @@ class FlowSpec(GraphSpec, kw_only=True):
             )
 
 
-class LoadedFlow(NamedTuple):
+class LoadedFlow(msgspec.Struct, frozen=True):
     """A document that was read: `warnings` are problems of level `warning`; `changes` say what a migration
     did; `raw` are the bytes as given and `hash` their SHA-256."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -29,7 +29,7 @@ OURS = frozenset({"usage", "gauge", "gauges", "holds", "sections", "left_out", "
 """Fields that hold only amounts and names of ours."""
 
 
-class Cleaned(NamedTuple):
+class Cleaned(msgspec.Struct, frozen=True):
     """A document without the values. `hits`: replacements; `left`: short values that still stand in it."""
 
     raw: bytes

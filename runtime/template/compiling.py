@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import warnings
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from runtime.errors import Problem
 from runtime.template.limits import TemplateLimits
@@ -26,7 +28,7 @@ KEPT = 256
 """How many compiled texts are kept. They depend on nothing but their text, and a run renders one often."""
 
 
-class Compiled(NamedTuple):
+class Compiled(msgspec.Struct, frozen=True):
     """A template or condition ready to run. One of `do` and `give` is there unless there are problems."""
 
     problems: tuple[Problem, ...] = ()

@@ -95,7 +95,7 @@ def told(error: FarthingError) -> Response:
     """One of our errors as an answer."""
     more: dict[str, Any] = {"node_id": error.node_id}
     if isinstance(error, BadFlow):
-        more["problems"] = [problem._asdict() for problem in error.problems]
+        more["problems"] = [msgspec.structs.asdict(problem) for problem in error.problems]
     if isinstance(error, Refused):
         more |= error.more
     return refuse(status_of(error), error.code, error.message, error.remedy, **more)

@@ -93,7 +93,7 @@ async def open_flow(call: Call) -> FlowOut:
     """Open a flow."""
     path = call.path["path"]
     loaded = await asyncio.to_thread(call.studio.folder.open, path)
-    warnings = [problem._asdict() for problem in loaded.warnings]
+    warnings = [msgspec.structs.asdict(problem) for problem in loaded.warnings]
     return FlowOut(path, loaded.hash, raw(save_flow(loaded.spec)), warnings, list(loaded.changes))
 
 

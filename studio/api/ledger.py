@@ -154,7 +154,7 @@ async def ledger(call: Call) -> LedgerOut:
     kinds = tuple(part.strip() for part in query.kinds.split(",") if part.strip())
     if wrong := [kind for kind in kinds if kind not in KINDS]:
         raise BadInput(f"There are no rows of kind {wrong[0]!r}.", remedy=f"Kinds: {', '.join(KINDS)}.")
-    which = _which(call)._replace(kinds=kinds)
+    which = msgspec.structs.replace(_which(call), kinds=kinds)
     rows = await call.studio.record.ledger(which, after=query.after, before=before, limit=limit)
     flows = {flow for row in rows if (flow := row.flow_id)}
     names = await name_flows(call.studio.record, sorted(flows), which.partition)

@@ -99,7 +99,7 @@ async def validate(call: Call) -> ValidateOut:
         needs, digest, granted = found.lines(call.who), found.hash, found.granted
     nodes = _nodes(document)
     return ValidateOut(
-        problems=[ProblemOut(**problem._asdict()) for problem in [*problems, *trouble]],
+        problems=[ProblemOut(**msgspec.structs.asdict(problem)) for problem in [*problems, *trouble]],
         cards=_cards(nodes, registry),
         needs=needs,
         needs_hash=digest,

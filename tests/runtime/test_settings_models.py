@@ -86,7 +86,7 @@ def test_environment_points_everything_at_one_endpoint(tmp_path: Path) -> None:
     settings = load(tmp_path, MODELS, FARTHING_MODEL="llama3:8b", **endpoint)
     provider, model = settings.resolve_model(None, "openai:gpt")
     assert (provider.name, provider.base_url, provider.key) == ("env", "http://127.0.0.1:9/v1", "k-12345")
-    assert model == ("env", "llama3:8b")
+    assert str(model) == "env:llama3:8b"
     assert not provider.free
     assert provider.price_as is None
     assert [rule.name for rule in settings.rules_for("f", "env")] == ["default-daily"]

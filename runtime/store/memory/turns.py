@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from runtime.facts import Shelf
 from runtime.record import Access, TurnLine, UserTurns
 from runtime.store.memory.state import Session, State
@@ -38,8 +40,10 @@ class TurnReads:
 
     def _sessions(self, session: Session) -> list[Session]:
         """Every session of the same partition, user and flow."""
-        mine = session.key._replace(name="")
-        return [other for other in self._state.sessions if other.key._replace(name="") == mine]
+        mine = msgspec.structs.replace(session.key, name="")
+        return [
+            other for other in self._state.sessions if msgspec.structs.replace(other.key, name="") == mine
+        ]
 
     def _erasures(self, user_id: str) -> int:
         owners = {session.uid for session in self._state.sessions if session.key.user_id == user_id}

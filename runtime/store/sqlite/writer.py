@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from runtime.errors import StoreError
 from runtime.store.sqlite.connection import store_error
 from runtime.store.sqlite.rows import SqliteRows
@@ -20,7 +22,7 @@ MOST_VERBS = 512
 Verb = Callable[[SqliteRows], Any]
 
 
-class _Job(NamedTuple):
+class _Job(msgspec.Struct, frozen=True):
     verb: Verb
     future: asyncio.Future[Any]
     durable: bool

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple
+
+import msgspec
 
 from runtime.errors import Fenced, NotFound
 from runtime.events import Entry, Event
@@ -38,13 +39,13 @@ from runtime.store.verbs.runs import fenced, running, say
 from runtime.store.verbs.settling import call_row, correct, counters, let_go, settle, settle_at_estimate
 
 
-class Late(NamedTuple):
+class Late(msgspec.Struct, frozen=True):
     """Usage was recorded of a run that is not ours any more: `error` is raised after the commit."""
 
     error: Fenced
 
 
-class _Question(NamedTuple):
+class _Question(msgspec.Struct, frozen=True):
     """What a call asks, with the counters it depends on, in the order of its rules."""
 
     intent: CallIntent

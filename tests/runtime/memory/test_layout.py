@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,7 +37,7 @@ def test_a_window_is_divided(row: list[Any]) -> None:
 def test_a_prompt_is_added_up_and_classified(row: list[Any]) -> None:
     window, buffer, characters, tool_characters, result = row
     status = prompt_status(window, buffer, [cost(n) for n in characters], cost(tool_characters))
-    assert status._asdict() == {
+    assert msgspec.structs.asdict(status) == {
         "total_tokens": result["total_tokens"],
         "available_tokens": result["available_budget"],
         "utilization_pct": pytest.approx(result["utilization_pct"], rel=1e-12),

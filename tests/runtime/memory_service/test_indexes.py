@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
+import msgspec
 import pytest
 
 from runtime.clock import VirtualClock
@@ -131,8 +132,8 @@ async def test_many_facts_are_taken_in_while_others_get_their_turn() -> None:
 def test_no_index_serves_two_and_the_oldest_makes_room() -> None:
     indexes = Indexes()
     ann = indexes.turns(ANN)
-    assert indexes.turns(ANN._replace(user_id="eve")) is not ann
-    assert indexes.turns(ANN._replace(node_ids=("agent", "b"))) is not ann
+    assert indexes.turns(msgspec.structs.replace(ANN, user_id="eve")) is not ann
+    assert indexes.turns(msgspec.structs.replace(ANN, node_ids=("agent", "b"))) is not ann
     assert indexes.turns(ANN) is ann
     for number in range(MOST_INDEXES):
         indexes.facts(Shelf("real", "flow", "user", str(number)))

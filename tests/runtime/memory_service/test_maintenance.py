@@ -193,8 +193,8 @@ async def test_one_a_session_and_awaited_before_its_next_prompt() -> None:
 
     maintenance.begin(one, Work("first"))
     maintenance.begin(one, Work("second"))
-    maintenance.begin(one._replace(name="two"), Work("other"))
-    await maintenance.settled(one._replace(name="three"))
+    maintenance.begin(msgspec.structs.replace(one, name="two"), Work("other"))
+    await maintenance.settled(msgspec.structs.replace(one, name="three"))
     assert done == []
     await maintenance.settled(one)
     assert sorted(done) == ["first", "other", "second"], "what came second waited for its turn"

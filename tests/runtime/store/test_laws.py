@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -186,6 +187,8 @@ def plain(answer: Any) -> Any:
     """Answers in a comparable form, entries by their JSON."""
     if hasattr(answer, "json"):
         return answer.json()
+    if isinstance(answer, msgspec.Struct):
+        return [type(answer).__name__, *map(plain, msgspec.structs.astuple(answer))]
     if isinstance(answer, (tuple, list)):
         return [type(answer).__name__, *map(plain, answer)]
     return answer

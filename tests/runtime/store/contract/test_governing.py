@@ -285,7 +285,7 @@ async def test_an_import_gives_what_was_exported(scene: Scene) -> None:
     await scene.write(ANN, "k", "c", origin="tainted")
     await scene.write(ANN, "gone", 1)
     await scene.record.forget_facts(ANN, ["gone"], scene.at, [], run_id=None)
-    items = [item._replace(shelf=BOB) for item in await exported(scene)]
+    items = [msgspec.structs.replace(item, shelf=BOB) for item in await exported(scene)]
     found, _ = await scene.record.import_facts(items, scene.at, lambda item: [moved(BOB)])
     assert ([len(each) for each in found]) == [2, 0, 0]
     assert await scene.record.fact_versions(BOB) == await scene.record.fact_versions(ANN)
@@ -297,7 +297,7 @@ async def test_an_import_with_a_conflict_adds_nothing_unless_told(scene: Scene) 
     await scene.write(ANN, "k", "a")
     await scene.write(ANN, "l", "a")
     await scene.write(BOB, "l", "b")
-    items = [item._replace(shelf=BOB) for item in await exported(scene)]
+    items = [msgspec.structs.replace(item, shelf=BOB) for item in await exported(scene)]
     found, entries = await scene.record.import_facts(items, scene.at, lambda item: [moved(BOB)])
     assert ([len(each) for each in found], entries) == ([0, 0, 1], ())
     assert found.conflicts[0].versions[0].key == "l"
