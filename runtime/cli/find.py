@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from runtime.cli.plain import one_line
 from runtime.cli.streams import say
 from runtime.cli.when import stamp
@@ -79,18 +81,18 @@ async def _named(record: Record, which: SessionFilter) -> list[SessionLine]:
     """Sessions of that name; without a name the latest one that is not Farthing's own."""
     if which.name is not None:
         return await record.sessions(which)
-    lines = await record.sessions(which._replace(limit=100))
+    lines = await record.sessions(msgspec.structs.replace(which, limit=100))
     return [x for x in lines if not x.flow_id.startswith(INTERNAL) and not x.name.startswith(INTERNAL)][:1]
 
 
 async def _like(record: Record, which: SessionFilter) -> list[SessionLine]:
     """Sessions with this in their name or id, else those whose names are nearest to it."""
-    found = await record.sessions(which._replace(name=None, text=which.name, limit=SHOWN))
+    found = await record.sessions(msgspec.structs.replace(which, name=None, text=which.name, limit=SHOWN))
     if found or which.name is None:
         return found
     from difflib import get_close_matches
 
-    lines = await record.sessions(which._replace(name=None, limit=200))
+    lines = await record.sessions(msgspec.structs.replace(which, name=None, limit=200))
     names = get_close_matches(which.name, {line.name for line in lines}, n=SHOWN)
     return [line for line in lines if line.name in names][:SHOWN]
 
@@ -100,7 +102,7 @@ async def _begun(record: Record, which: SessionFilter) -> SessionLine | None:
     begin = (which.name or "").removesuffix("…")
     if len(begin) < SHORTEST:
         return None
-    like = await record.sessions(which._replace(name=None, text=begin, limit=100))
+    like = await record.sessions(msgspec.structs.replace(which, name=None, text=begin, limit=100))
     found = [line for line in like if line.uid.startswith(begin) or line.name.startswith(begin)]
     return found[0] if len(found) == 1 else None
 
@@ -112,7 +114,7 @@ async def _none(record: Record, partitions: Sequence[Partition], which: SessionF
         )
     near: list[SessionLine] = []
     for each in partitions:
-        near = near or await _like(record, which._replace(partition=each))
+        near = near or await _like(record, msgspec.structs.replace(which, partition=each))
     if near:
         return NotFound(
             f"There is no session {which.name!r}; these are like it:\n{_listed(near)}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from runtime.memory.payload import Payload
 
 
-class Wish(NamedTuple):
+class Wish(msgspec.Struct, frozen=True):
     """What a context asks of memory. `query` is the newest user message, `supporting` the supporting budget
     in tokens, None where no window is known; `count` gives the tokens of a text; `first` are keys of facts
     that come before others, best first."""

@@ -88,7 +88,7 @@ class MemoryService:
             return self._with_others(NOTHING, twice, count)
         index = self._indexes.facts(self.shelf)
         primed = await self.primed(count)
-        wish = wish._replace(first=() if primed is None else primed.facts)
+        wish = msgspec.structs.replace(wish, first=() if primed is None else primed.facts)
         if sections:
             from runtime.memory_service.laying_out import lay_out
 
@@ -150,7 +150,7 @@ class MemoryService:
         items = [
             ContextItem(ref=ref, tokens=count(text), source=source, why=why) for ref, text, source, why in out
         ]
-        return context._replace(left_out=(*context.left_out, *items))
+        return msgspec.structs.replace(context, left_out=(*context.left_out, *items))
 
     async def prior(
         self, count: Estimator, count_messages: CountMessages, room: int | None = None
@@ -205,7 +205,7 @@ class MemoryService:
     ) -> Written:
         """Write a statement for the model; one that will not hold for long gets an end. What said the same of
         the same subject is retired. Raises Refusal, with its event, where the gate says no."""
-        said = said._replace(subject=normal(said.subject), attribute=normal(said.attribute))
+        said = msgspec.structs.replace(said, subject=normal(said.subject), attribute=normal(said.attribute))
         await self._gate(said, where)
         said, now = with_end(self.config.write, said), self.journal.clock.now()
         write = FactWrite(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
 
 from runtime.events import ContextItem, ContextSection
 from runtime.memory.candidates import Candidate
@@ -21,7 +23,7 @@ TWICE = "sent as prior turn"
 """Why an exchange is not sent that comes along from an earlier session anyway."""
 
 
-class Where(NamedTuple):
+class Where(msgspec.Struct, frozen=True):
     """The step that memory is used in."""
 
     run_id: str
@@ -47,7 +49,7 @@ class Shown(Protocol):
         ...
 
 
-class ForContext(NamedTuple):
+class ForContext(msgspec.Struct, frozen=True):
     """What memory gives to one context, and what of it goes on the bill.
 
     `text` is the part that stays the same while nothing changes: pinned blocks and facts that all fit;
@@ -71,7 +73,7 @@ class ForContext(NamedTuple):
         return frozenset(item.ref for section in (*self.sections, *self.recalled) for item in section.items)
 
 
-class Beside(NamedTuple):
+class Beside(msgspec.Struct, frozen=True):
     """What else can stand in the sections of memory: summaries of what came before, oldest first, the plan
     as it is shown, the tools that the model is offered, and older messages, best first. `prior`: references
     of exchanges that are sent as turns of earlier sessions."""

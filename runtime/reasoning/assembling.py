@@ -68,7 +68,7 @@ async def _fitted(thinking: Thinking, call: Call, parts: Parts, limit: int) -> B
         kept = found.parts.past.prior
         memory = await thinking.recall(parts.instructions, parts.tools, kept)
         past = msgspec.structs.replace(parts.past, prior=kept)
-        parts = parts._replace(memory=memory, past=past)
+        parts = msgspec.structs.replace(parts, memory=memory, past=past)
         found = joined(found, within(parts, limit, measure, thinking.counts))
     return found
 

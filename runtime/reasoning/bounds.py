@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+
+import msgspec
 
 from runtime.errors import ContextTooLarge
 from runtime.events import ContextItem
@@ -32,7 +33,7 @@ EMERGENCY = BOUND_STAGE - 1
 """From this stage on a person is warned."""
 
 
-class Bounded(NamedTuple):
+class Bounded(msgspec.Struct, frozen=True):
     """What is sent, its tokens, what is not sent, and the stages that it took."""
 
     parts: Parts
@@ -62,7 +63,7 @@ def joined(first: Bounded, second: Bounded) -> Bounded:
     if later and later[0].stage == one.stage:
         one, after, later = one._replace(pieces=one.pieces + later[0].pieces), later[0].after, later[1:]
     gave = (one._replace(after=after), *later)
-    return second._replace(left_out=(*turns, *second.left_out), gave=gave)
+    return msgspec.structs.replace(second, left_out=(*turns, *second.left_out), gave=gave)
 
 
 def too_large(bill: Bill, limit: int, tokens: int) -> ContextTooLarge:
@@ -125,7 +126,9 @@ class _Work:
             place = self.results[ref].place
             turn[place] = note_for(turn[place])
         state = "" if "plan" in gone else self.parts.state
-        return self.parts._replace(memory=self._memory(gone), past=past, turn=tuple(turn), state=state)
+        return msgspec.structs.replace(
+            self.parts, memory=self._memory(gone), past=past, turn=tuple(turn), state=state
+        )
 
     def _memory(self, gone: frozenset[str]) -> ForContext:
         mine, shown = gone & self.memory_refs, self.parts.memory.shown
@@ -180,15 +183,17 @@ def _cut_newest(found: Bounded, limit: int, measure: Measure, counts: Counts) ->
         if won > 0:
             why = f"stage {BOUND_STAGE}: {BOUND}, its beginning is sent"
             items.append(ContextItem(ref=result.ref, tokens=won, source=result.tool or None, why=why))
-            found = found._replace(parts=replaced(shorter), tokens=measure(replaced(shorter)))
+            found = msgspec.structs.replace(found, parts=replaced(shorter), tokens=measure(replaced(shorter)))
     number = len(items) - len(found.left_out)
     if not number:
         return found
-    return found._replace(left_out=tuple(items), gave=_more(found.gave, number, start, found.tokens))
+    return msgspec.structs.replace(
+        found, left_out=tuple(items), gave=_more(found.gave, number, start, found.tokens)
+    )
 
 
 def _with(parts: Parts, place: int, message: Message) -> Parts:
-    return parts._replace(turn=(*parts.turn[:place], message, *parts.turn[place + 1 :]))
+    return msgspec.structs.replace(parts, turn=(*parts.turn[:place], message, *parts.turn[place + 1 :]))
 
 
 def _more(gave: tuple[Gave, ...], number: int, before: int, after: int) -> tuple[Gave, ...]:

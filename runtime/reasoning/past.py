@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import msgspec
 
@@ -33,7 +32,7 @@ class Note(msgspec.Struct, frozen=True):
         return "\n".join([self.title, *(f"- {text}" for _, text in self.parts)])
 
 
-class Recalled(NamedTuple):
+class Recalled(msgspec.Struct, frozen=True):
     """An older message of this session. `likeness`: share of the question's words that it has."""
 
     ref: str
@@ -51,7 +50,7 @@ class Recalled(NamedTuple):
         )  # fmt: skip
 
 
-class Prior(NamedTuple):
+class Prior(msgspec.Struct, frozen=True):
     """A turn of an earlier session, and its line on the bill."""
 
     item: ContextItem
