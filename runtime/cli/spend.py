@@ -114,10 +114,8 @@ def command(
         )
         hidden = 0
         if partition == "real":
-            hidden = sum(
-                x.calls
-                for x in await record.spend(msgspec.structs.replace(which, partition="rehearsal"), ["model"])
-            )
+            rehearsed = msgspec.structs.replace(which, partition="rehearsal")
+            hidden = sum(line.calls for line in await record.spend(rehearsed, ["model"]))
         if rows:
             found = await record.ledger(which)
             return Spent([], found, hidden, {}, None if found else await unknown_user(record, user_id))
