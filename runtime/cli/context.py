@@ -12,7 +12,7 @@ import msgspec
 from runtime.cli import options
 from runtime.cli.context_bill import Bill, Part, Sent, bill, calls_of, row_of
 from runtime.cli.context_left import gave_way, left_out
-from runtime.cli.find import find_session, tell_kind
+from runtime.cli.find import find_session, session_of_run, tell_kind
 from runtime.cli.opening import with_record
 from runtime.cli.plain import one_line, visible
 from runtime.cli.streams import coloured, paint, result_json, say, width_of, write
@@ -84,11 +84,14 @@ def command(
     asked = Asked(step, run_id, node, purpose)
 
     async def work(record: Record) -> tuple[SessionLine, list[tuple[Sent, LedgerRow | None]]]:
-        line = await find_session(record, session, partition=partition, user_id=user_id, flow=flow)
+        owner = None if run_id is None else await session_of_run(record, run_id)
+        line = await find_session(record, session or owner, partition=partition, user_id=user_id, flow=flow)
         bodies = await record.events_json(line.uid, run_id=run_id)
         chosen = _chosen(calls_of((_seq.decode(body).seq, decode(body)) for body in bodies), asked)
         if not rehearsal:
-            await tell_kind(record, line, latest=session is None, user_id=user_id, flow=flow)
+            await tell_kind(
+                record, line, latest=session is None and run_id is None, user_id=user_id, flow=flow
+            )
         runs = {sent.called.run_id for sent in chosen}
         rows = [
             row

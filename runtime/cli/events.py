@@ -12,7 +12,7 @@ import click
 from runtime.cli import options
 from runtime.cli.events_chosen import Wanted, chosen, known_types, stored_of
 from runtime.cli.events_files import print_csv, write_html
-from runtime.cli.find import find_session, tell_kind
+from runtime.cli.find import find_session, session_of_run, tell_kind
 from runtime.cli.opening import with_record
 from runtime.cli.plain import clip, counted, json_visible, one_line
 from runtime.cli.streams import coloured, is_terminal, width_of, write
@@ -123,14 +123,13 @@ async def _session(
     flow: str | None,
 ) -> SessionLine:
     """The session meant; a run id alone names its session."""
-    if session is None and wanted.run_id is not None:
-        run = await record.run(wanted.run_id)
-        if run is None:
-            raise NotFound(
-                f"There is no run {wanted.run_id!r}.", remedy="`farthing events --json` shows run ids."
-            )
-        session = run.session_uid
-    return await find_session(record, session, partition=partition, user_id=user_id, flow=flow)
+    if wanted.run_id is None:
+        return await find_session(record, session, partition=partition, user_id=user_id, flow=flow)
+    owner = await session_of_run(record, wanted.run_id)
+    line = await find_session(record, session or owner, partition=partition, user_id=user_id, flow=flow)
+    if line.uid != owner:
+        raise NotFound(f"The run is of another session, {owner}.", remedy="Leave the session out, or --run.")
+    return line
 
 
 async def _read(record: Record, line: SessionLine, wanted: Wanted) -> list[bytes]:

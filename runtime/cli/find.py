@@ -57,6 +57,14 @@ async def find_session(
     raise await _none(record, partitions, SessionFilter("real", user_id, None, name))
 
 
+async def session_of_run(record: Record, run_id: str) -> str:
+    """The uid of a run's session. Raises NotFound."""
+    run = await record.run(run_id)
+    if run is None:
+        raise NotFound(f"There is no run {run_id!r}.", remedy="`farthing events --json` shows run ids.")
+    return run.session_uid
+
+
 async def tell_kind(
     record: Record, shown: SessionLine, *, latest: bool, user_id: str | None = None, flow: str | None = None
 ) -> None:

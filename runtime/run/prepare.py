@@ -66,6 +66,7 @@ def prepare(request: RunRequest, services: Services) -> Prepared:
     plan = compile_flow(loaded, services.registry, services.find_tools, folder)
     assignments = _assign(request, plan, services)
     _no_secret_names(request, services)
+    _no_inner_session(request)
     _needs_user(request, plan, assignments)
     check_windows(plan, assignments)
     partition = _partition(assignments)
@@ -78,6 +79,15 @@ def prepare(request: RunRequest, services: Services) -> Prepared:
         session=SessionKey(partition, request.user, plan.flow_id, request.session or services.clock.new_id()),
         model=model,
     )
+
+
+def _no_inner_session(request: RunRequest) -> None:
+    """`@maintenance` of a flow and user takes the events of maintenance, which are no turns."""
+    if request.session is not None and request.session.startswith("@"):
+        raise BadInput(
+            f"Sessions whose names begin with @ are Farthing's own, such as {request.session[:100]!r}.",
+            remedy="Give the session another name.",
+        )
 
 
 async def check_trust(prepared: Prepared, services: Services) -> None:

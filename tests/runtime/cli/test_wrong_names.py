@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Callable
@@ -76,6 +77,9 @@ def test_what_is_empty_says_what_to_do_next(ran: Farthing) -> None:
         (["sessions", "--user", ""], "--user is empty."),
         (["budget", "reset", "daily", "--reason", "x", "--user", ""], "--user is empty."),
         (["memory", "consolidate", "--user", ""], "--user is empty."),
+        (["events", "monday", "--run", "nosuch"], "There is no run 'nosuch'."),
+        (["context", "monday", "--run", "nosuch"], "There is no run 'nosuch'."),
+        (["run", "greeter.json", "Hi", "--session", "@maintenance"], "begin with @ are Farthing's own"),
         (["new", "x/y.json"], "do: Give --to x/y.json."),
         (["new", ""], "A flow's name has 1 to 200 characters."),
     ],
@@ -105,3 +109,13 @@ def test_a_flow_that_could_not_be_written_whole_is_not_there(folder: Path) -> No
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and "one.json cannot be written: File too large." in done.stderr
     assert not list(folder.iterdir())
+
+
+def test_a_run_is_looked_for_in_its_own_session(ran: Farthing) -> None:
+    assert ran("run", "greeter.json", "Hi", "--session", "tuesday", "--user", "ada").code == 0
+    lines = ran("events", "monday", "--json").out.splitlines()
+    run_id = next(found for line in lines if (found := json.loads(line)["run_id"]))
+    assert "session monday" in ran("events", "--run", run_id).out
+    assert "session monday" in ran("context", "--run", run_id).out
+    said = ran("events", "tuesday", "--run", run_id)
+    assert said.code == 2 and "The run is of another session" in said.err
