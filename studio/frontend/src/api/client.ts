@@ -68,8 +68,9 @@ async function call<T>(method: string, path: string, body?: unknown, headers: Re
   }
   if (response.status === 401) onUnauthorized()
   if (!response.ok) throw await failure(response)
-  if (response.status === 204 || response.status === 202) return undefined as T
-  return (await response.json()) as T
+  // Read whatever comes, wanted or not: an answer that is left unread keeps its connection, of which a browser has six.
+  const text = await response.text()
+  return (text ? JSON.parse(text) : undefined) as T
 }
 
 const get = <T>(path: string) => call<T>('GET', path)

@@ -138,7 +138,7 @@ function LiveText({ live }: { live: NodeLive | undefined }) {
   if (live.error) return <div className="card-error" dir="auto" title={[live.error.message, live.error.remedy].filter(Boolean).join('\n')}><span>{live.error.message}</span></div>
   if (live.state !== 'running' && live.state !== 'waiting') return null
   const text = live.tool ? `calls ${live.tool}…` : live.state === 'waiting' ? 'waits for budget…' : live.text
-  return text ? <div className="card-stream nowheel" dir="auto">{text.length > 80 ? `…${text.slice(-80)}` : text}</div> : null
+  return text ? <div className="card-stream nowheel" dir="auto"><span>{text.length > 80 ? `…${text.slice(-80)}` : text}</span></div> : null
 }
 
 function Foot({ live }: { live: NodeLive | undefined }) {
