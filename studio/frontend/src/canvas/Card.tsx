@@ -4,7 +4,7 @@ import { memo, useContext } from 'react'
 import type { Card as CardText, Gauge, NodeType, Port } from '../api/types'
 import { filled, gaugeText } from '../app/GaugeBar'
 import { Icon, PortShape } from '../app/icons'
-import { amountText, count, dollars, short } from '../lib/money'
+import { amountText, dollars, short } from '../lib/money'
 import { clip } from '../lib/text'
 import { duration } from '../lib/time'
 import type { NodeLive } from '../state/run'
@@ -149,8 +149,8 @@ function Foot({ live }: { live: NodeLive | undefined }) {
     <div className="card-foot">
       {live.state !== 'done' && !live.error && <span>{STATE_WORDS[live.state]}</span>}
       <span>{duration(live.ms)}</span>
-      {tokens > 0 && <span>{count(tokens)} tokens</span>}
-      {live.usage && <span title={live.unknown ? 'at least: the cost of some calls is unknown' : undefined}>{live.unknown ? '≥ ' : ''}{dollars(live.cost)}</span>}
+      {tokens > 0 && <span>{short(tokens)} tokens</span>}
+      {live.usage && <span title={live.unknown ? 'at least: the cost of some calls is unknown' : undefined}>{live.unknown ? '≥ ' : ''}{dollars(live.cost, 4)}</span>}
     </div>
   )
 }
