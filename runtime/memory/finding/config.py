@@ -26,6 +26,12 @@ class FindingConfig:
     next_share: float = 0.25
     """Share of the next turn's lexical score that a turn takes on."""
 
+    further_share: float = 0.5
+    """Share of that which each turn further away gets of it: an answer may take some turns to come."""
+
+    reach: int = 3
+    """Turns before and after that pass on a share; from a fourth nothing more is gained."""
+
     session_share: float = 0.4
     """Share of the best lexical score in its session that each turn takes on: a conversation has a topic."""
 

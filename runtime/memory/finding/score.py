@@ -25,15 +25,18 @@ class Part(NamedTuple):
 
 
 def with_neighbours(lexical: Array, columns: Columns, config: FindingConfig) -> Array:
-    """Lexical scores of all rows, with shares of those of the turns before and after."""
-    # A long neighbour matches something of nearly every query: it passes on less.
-    passed = lexical * columns["factor"]
-    near = passed.take(columns["before"])
-    near *= np.float32(config.previous_share)
-    after = passed.take(columns["after"])
-    after *= np.float32(config.next_share)
-    near += after
-    near += lexical
+    """Lexical scores of all rows, with shares of those of some turns before and after."""
+    near, factor = lexical.copy(), columns["factor"]
+    found = np.flatnonzero(lexical)
+    # A long turn matches something of nearly every query: it passes on less, of its own and of others'.
+    own = lexical.take(found) * factor.take(found)
+    for way, share in (("after", config.previous_share), ("before", config.next_share)):
+        passed, to = own * np.float32(share), columns[way].take(found)
+        for _ in range(config.reach):
+            near[to] += passed
+            passed *= factor.take(to)
+            passed *= np.float32(config.further_share)
+            to = columns[way].take(to)
     near[0] = 0
     return near
 

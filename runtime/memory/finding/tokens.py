@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from runtime.memory.finding import cues
+from runtime.memory.finding.irregular import BASES
 
 # Scripts written without spaces between words (Han, kana, Thai, Lao, Khmer, Burmese), and Hangul, whose
 # particles stick to the word: whole runs never match, overlapping bigrams do.
@@ -110,7 +111,7 @@ class Tokens:
         words = piece.replace("’", "'").split("'")
         # Possessives and contractions go: Tomas's is Tomas, don't is a stop word.
         kept = [word for word in words[:1] + words[1:] * (len(words[-1]) > 2) if word not in STOP_WORDS]
-        return tuple(self._stemmed(word) for word in kept)
+        return tuple(self._stemmed(BASES.get(word, word)) for word in kept)
 
     def _stemmed(self, word: str) -> str:
         if self._stem is None:

@@ -55,7 +55,7 @@ async def test_the_session_that_goes_on_is_not_recalled_and_what_is_recalled_is_
         own = await bench.run(WHO, "My brake squeals still.", script=[says("Oh.")], session="a")
         assert items(own, "passages") == []
         other = await bench.run(WHO, "The brake?", script=[says("Yes.")], session="b")
-        assert items(other, "passages") == ["episode/1", "episode/2"]
+        assert sorted(items(other, "passages")) == ["episode/1", "episode/2"]
         again = await bench.run(WHO, "Nothing else.", script=[says("Fine.")], session="b")
     assert [m.content for m in again.requests[0].messages][:2] == ["The brake?", "Yes."]
 

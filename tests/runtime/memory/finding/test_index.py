@@ -90,6 +90,17 @@ def test_recall_takes_an_answer_along_with_its_question() -> None:
     assert set(ids(index_of(*turns).recall("anniversary dinner", 500, LATER))[:2]) == {"q", "a"}
 
 
+def test_turns_pass_on_less_the_further_they_are_and_nothing_beyond_their_reach() -> None:
+    texts = ["a heron stood there", *(f"a {word} stood there" for word in WORDS[1:6])]
+    turns = [item(str(number), text, 1, session="s", tokens=10) for number, text in enumerate(texts)]
+    config = FindingConfig(session_share=0, standing_boost=0)
+    scores = _scores(index_of(*turns, config=config), "heron")
+    assert scores["0"] > scores["1"] > scores["2"] > scores["3"] > scores["4"] == scores["5"]
+    steps = [scores[str(number)] - scores["5"] for number in (1, 2, 3)]
+    assert steps[1] == pytest.approx(steps[0] / 2, rel=1e-3)
+    assert steps[2] == pytest.approx(steps[0] / 4, rel=1e-3)
+
+
 def test_recall_leaves_the_current_session_out() -> None:
     index = index_of(*(replace(note, session="old") for note in NOTES[:2]), replace(NOTES[2], session="now"))
     assert "boat" not in ids(index.recall("boat on the lake", 500, LATER, without_session="now"))

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runtime.memory.finding.irregular import BASES
 from runtime.memory.finding.tokens import Tokens, date_words
 from tests.runtime.memory.finding.build import day
 
@@ -53,6 +54,25 @@ def test_terms_mixed_scripts_are_split_at_the_border() -> None:
 
 def test_terms_of_function_words_only_are_empty() -> None:
     assert Tokens().terms("What is it that you did to them?") == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("buy", "bought"),
+        ("chosen", "chose"),
+        ("writing", "wrote"),
+        ("child", "children"),
+        ("women", "woman's"),
+    ],
+)
+def test_terms_of_irregular_forms_are_those_of_their_base(asked: str, said: str) -> None:
+    tokens = Tokens()
+    assert tokens.terms(asked) == tokens.terms(said)
+
+
+def test_an_irregular_form_has_one_base_which_is_no_form_itself() -> None:
+    assert not BASES.keys() & set(BASES.values())
 
 
 def test_forget_leaves_no_word_behind() -> None:
