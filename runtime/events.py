@@ -7,6 +7,7 @@ body is the event's JSON without those two, so that reading a timeline as JSON i
 from __future__ import annotations
 
 from datetime import datetime
+from functools import cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -605,7 +606,12 @@ class Entry(NamedTuple):
 
 
 encoder = msgspec.json.Encoder()
-_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+
+
+@cache
+def _decoder() -> msgspec.json.Decoder[Event]:
+    """Made where an event is read: it looks into every type, which a run that only writes need not pay."""
+    return msgspec.json.Decoder(Event)
 
 
 def encode(event: Event) -> bytes:
@@ -631,7 +637,7 @@ def _whole_characters(value: Any) -> Any:
 def decode(body: bytes) -> Event | Unknown:
     """The event of a stored body; an unknown type or an unreadable shape comes back raw."""
     try:
-        return _decoder.decode(body)
+        return _decoder().decode(body)
     except (msgspec.ValidationError, RecursionError):
         raw = msgspec.json.decode(body)
         return Unknown(str(raw.get("type", "?")), raw)

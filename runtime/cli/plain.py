@@ -5,17 +5,28 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 
-_UNSAFE = re.compile(
+_UNSAFE = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls but tab and newline: escape sequences begin with them
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # direction marks: they reorder what is read
     "\u2028\u2029\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"  # hidden separators, annotations and tags
     "\ud800-\udfff]"  # halves of pairs: no encoding can write them
 )
-_JSON_UNSAFE = re.compile(_UNSAFE.pattern.replace("\\x08\\x0b-", "-"))
 _SPACES = re.compile(r"\s+")
 FORMULA_LEADS = frozenset("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 """First characters by which a spreadsheet takes a cell for a formula; the last four are full-width."""
+
+
+@cache
+def _unsafe() -> re.Pattern[str]:
+    """Made where a text needs it: compiling so wide a set costs a short command a millisecond."""
+    return re.compile(_UNSAFE)
+
+
+def _is_plain(text: str) -> bool:
+    """Whether there is nothing to spell out: Python's printable characters are all safe."""
+    return all(line.isprintable() for line in text.split("\n"))
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -27,9 +38,9 @@ def _escape(match: re.Match[str]) -> str:
 
 def visible(text: str) -> str:
     """The text with every control and direction character spelled out; tabs and line ends stay."""
-    if text.isascii() and text.isprintable():
+    if _is_plain(text):
         return text
-    return _UNSAFE.sub(_escape, text.replace("\r\n", "\n"))
+    return _unsafe().sub(_escape, text.replace("\r\n", "\n"))
 
 
 def one_line(text: str) -> str:
@@ -39,14 +50,14 @@ def one_line(text: str) -> str:
 
 def json_visible(text: str) -> str:
     """JSON text for a terminal: the same value, with what could act on the screen as JSON escapes."""
-    if text.isascii() and text.isprintable():
+    if _is_plain(text):
         return text
 
     def escape(match: re.Match[str]) -> str:
         data = match.group().encode("utf-16-be", "surrogatepass")
         return "".join(f"\\u{data[i]:02x}{data[i + 1]:02x}" for i in range(0, len(data), 2))
 
-    return _JSON_UNSAFE.sub(escape, text)
+    return _unsafe().sub(escape, text)
 
 
 def cells(text: str) -> int:
