@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from runtime.memory.clip import clip
 from runtime.messages import Message
@@ -14,7 +15,7 @@ LEFT_OUT = "[left out to stay within the model's window; it had {number:,} chara
 CUT = " …[cut to stay within the model's window; it had {number:,} characters]"
 
 
-class Result(NamedTuple):
+class Result(msgspec.Struct, frozen=True):
     """A result: its place in the turn, its reference, and the tool."""
 
     place: int

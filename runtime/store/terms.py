@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import msgspec
 
 from runtime.ledger import Rule
 
 
-class Terms(NamedTuple):
+class Terms(msgspec.Struct, frozen=True):
     """On what a call was admitted: `input` tokens counted in what is sent, `times` calls that its hold is
     for, and the rules that govern it, in the order of its counters."""
 
