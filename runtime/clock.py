@@ -8,6 +8,7 @@ import os
 import random
 import time
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Protocol
 
 
@@ -51,8 +52,7 @@ def uuid7(ms: int, tail: int) -> str:
 class SystemClock:
     """The machine's clock and randomness."""
 
-    def now(self) -> datetime:
-        return datetime.now(UTC)
+    now = partial(datetime.now, UTC)  # each node asks: a method would cost a call more
 
     def monotonic(self) -> float:
         return time.monotonic()

@@ -43,6 +43,8 @@ class Journal:
         self.record, self.run_id, self.clock = record, run_id, clock
         self._on_event = on_event
         self._pending: list[Event] = []
+        self.full = False
+        """Enough events wait to be worth a commit now."""
         self._timer: asyncio.TimerHandle | None = None
         self._flushing: asyncio.Task[None] | None = None
         self._failure: BaseException | None = None
@@ -50,19 +52,17 @@ class Journal:
     def say(self, event: Event) -> None:
         """Put an event in line for the next commit."""
         self._pending.append(event)
+        self.full = len(self._pending) >= FLUSH_AT
         if self._timer is None:
             self._flush_later()
 
     def say_both(self, first: Event, second: Event) -> None:
         """Put two events in line."""
-        self._pending += (first, second)
+        pending = self._pending
+        pending += (first, second)
+        self.full = len(pending) >= FLUSH_AT
         if self._timer is None:
             self._flush_later()
-
-    @property
-    def full(self) -> bool:
-        """Enough events wait to be worth a commit now."""
-        return len(self._pending) >= FLUSH_AT
 
     def publish(self, entries: Sequence[Entry]) -> None:
         """Tell the listener what was committed. One that fails is not told any more: a fault in a view must
@@ -140,7 +140,7 @@ class Journal:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        events, self._pending = self._pending, []
+        events, self._pending, self.full = self._pending, [], False
         return events
 
     def _flush_later(self) -> None:
