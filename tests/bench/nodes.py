@@ -12,16 +12,14 @@ from tests.bench.ours import Ours, chain
 async def figures(folder: Path) -> list[Figure]:
     """Microseconds a node, and whether a long chain costs more a node than a short one."""
     return [
-        Figure(
-            "an entry of a dict set in a plain loop, to tell how fast the machine is now", _loop(), "ns CPU"
-        ),
+        Figure("an entry set in a plain loop: how fast the machine is now", _loop(), "ns CPU"),
         *await _chains(folder, stored=False, target=4, name="in memory"),
         *await _chains(folder, stored=True, target=20, name="persisted"),
     ]
 
 
 def _loop() -> float:
-    """Nanoseconds of one round. Shared machines halve their speed for minutes, which costs of nodes follow."""
+    """Nanoseconds of one round. Shared machines halve their speed for minutes; what nodes cost follows."""
     rounds, best = 200_000, float("inf")
     for _ in range(20):
         seen: dict[int, int] = {}
