@@ -37,9 +37,7 @@ class Key(msgspec.Struct, frozen=True):
 def fill(name: str, base: Provider | None, table: ProviderTable | None, filling: Filling) -> Provider:
     """A provider as the user has it. Raises BadSettings where something it needs is missing."""
     if name == SCRIPTED and base is not None:
-        if table is not None:
-            raise BadSettings("[providers.scripted] cannot be set.", remedy="Remove that table.")
-        return base
+        return base if table is None else _rehearsed(base, table)
     if base is None:
         if table is None or table.base_url is None:
             raise BadSettings(
@@ -51,6 +49,15 @@ def fill(name: str, base: Provider | None, table: ProviderTable | None, filling:
     if table is not None:
         changes |= _changes(name, table, filling)
     return msgspec.structs.replace(base, **changes)
+
+
+def _rehearsed(base: Provider, table: ProviderTable) -> Provider:
+    """The scripted model with a window, so that a rehearsal shows what gives way when one gets tight."""
+    if table != type(table)(window=table.window, max_output=table.max_output):
+        raise BadSettings(
+            "[providers.scripted] can only have window and max_output.", remedy="Remove the other keys."
+        )
+    return msgspec.structs.replace(base, window=table.window, max_output=table.max_output)
 
 
 def env_provider(env: Mapping[str, str], table: ProviderTable | None, filling: Filling) -> Provider | None:

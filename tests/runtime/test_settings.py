@@ -80,7 +80,7 @@ def test_settings_paths_come_from_flag_then_variable_then_platform(tmp_path: Pat
         ("providers = 5", "providers: must be a table"),
         ("[secrets]\na = 'sk-literal'", "secrets.a: must be a table"),
         ("[providers.openai]\nkey = {secret = 'nope'}", "names the secret 'nope', which is not there"),
-        ("[providers.scripted]\nwindow = 5", "[providers.scripted] cannot be set"),
+        ("[providers.scripted]\nfree = false", "[providers.scripted] can only have window and max_output"),
         ("[providers.env]\nbase_url = 'http://x'", "set by FARTHING_BASE_URL"),
         (
             "[providers.openai.prices.m]\ninput = '0.1'\noutput = 'free'",

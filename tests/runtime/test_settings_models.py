@@ -93,6 +93,12 @@ def test_environment_points_everything_at_one_endpoint(tmp_path: Path) -> None:
     assert str(settings.resolve_model("scripted").model) == "scripted:rehearsal"
 
 
+def test_a_rehearsal_may_have_a_window(tmp_path: Path) -> None:
+    settings = load(tmp_path, "[providers.scripted]\nwindow = 3000\nmax_output = 200\n")
+    provider, _ = settings.resolve_model("scripted", None)
+    assert (provider.window, provider.max_output, provider.default_model) == (3000, 200, "rehearsal")
+
+
 def test_environment_endpoint_needs_a_plain_model_name(tmp_path: Path) -> None:
     url = {"FARTHING_BASE_URL": "https://api.openai.com/v1/"}
     with pytest.raises(BadSettings, match="not FARTHING_MODEL"):
