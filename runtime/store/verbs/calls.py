@@ -67,10 +67,11 @@ def open_call(
         if call.state == "open":
             said.extend(settle_at_estimate(rows, run, call, intent.at))
     attempt = max(intent.attempt, earlier[-1].attempt + 1) if earlier else intent.attempt
+    first = _first_of(rows, run, intent)
+    if first is not None:  # it was reserved with the first, and counts in that period though another began
+        asked = _ask(rows, run, msgspec.structs.replace(intent, at=first.reserved_at))
+        return _open(rows, asked, attempt, _carried(first, asked), said, build, carried=first)
     asked = _ask(rows, run, intent)
-    carried = _carried(rows, asked)
-    if carried is not None:
-        return _open(rows, asked, attempt, carried[1], said, build, carried=carried[0])
     waiting = rows.anyone_waits()
     if waiting:
         ticket = rows.ticket_of(run, intent.key)
@@ -121,20 +122,22 @@ def _past_times(past: ModelPast, count: int) -> ModelPast:
     return ModelPast(past.settled, dearest.tokens, dearest.cost)
 
 
-def _carried(rows: Rows, asked: _Question) -> tuple[CallRow, Admitted] | None:
-    """The finished call whose hold goes on, with that hold in the order of the rules."""
-    if asked.intent.carries is None:
+def _first_of(rows: Rows, run: RunRow, intent: CallIntent) -> CallRow | None:
+    """The finished call whose hold goes on with this one."""
+    if intent.carries is None:
         return None
-    for call in reversed(rows.calls_of(asked.run, asked.intent.carries)):
-        if call.state == "done" and call.holds:
-            amounts = {
-                counter: HoldAmount(i, call.holds[counter])
-                for i, counter in reversed(list(enumerate(asked.ids)))
-                if counter in call.holds
-            }
-            kept = tuple(sorted(amounts.values()))
-            return call, Admitted(estimate(asked.intent.counted, asked.past), kept, ())
-    return None
+    calls = reversed(rows.calls_of(run, intent.carries))
+    return next((call for call in calls if call.state == "done" and call.holds), None)
+
+
+def _carried(first: CallRow, asked: _Question) -> Admitted:
+    """What is still held, in the order of the rules."""
+    amounts = {
+        counter: HoldAmount(i, first.holds[counter])
+        for i, counter in reversed(list(enumerate(asked.ids)))
+        if counter in first.holds
+    }
+    return Admitted(estimate(asked.intent.counted, asked.past), tuple(sorted(amounts.values())), ())
 
 
 def _open(

@@ -221,6 +221,25 @@ async def test_what_the_first_of_two_calls_left_stays_held_for_the_second(scene:
     assert (await scene.close(second, 5)).counters == (Counter(35, 0),)
 
 
+@pytest.mark.promise("BUD-6")
+async def test_two_calls_of_a_step_count_in_the_period_of_the_first(scene: Scene) -> None:
+    """The first before midnight of a year's last day, a Sunday, the second after it."""
+    before, after = datetime(2028, 12, 31, 23, 59, 59, tzinfo=UTC), datetime(2029, 1, 1, 0, 0, 1, tzinfo=UTC)
+    rules = [rule(period, 100, period=period) for period in ("run", "daily", "weekly", "monthly")]
+    scene.clock.set(before)
+    await scene.claim()
+    first = await scene.opened("k0/think", *rules, hold_for=2)
+    await scene.close(first, 30, keep_hold=True)
+    scene.clock.set(after)
+    second = await scene.opened("k0/act", *rules, carries="k0/think")
+    assert second.counters == (Counter(30, 70),) * 4
+    assert (await scene.close(second, 5)).counters == (Counter(35),) * 4
+    lines = await scene.record.all_counters("real")
+    assert [line.counter for line in lines] == [Counter(35)] * 4, "no hold is left behind"
+    third = await scene.opened("k1", *rules)
+    assert [counter.used for counter in third.counters] == [35, 0, 0, 0]
+
+
 async def test_a_kept_hold_that_nobody_carries_on_goes_with_the_run(scene: Scene) -> None:
     await scene.claim()
     first = await scene.opened("k0/think", rule("daily", 100), hold_for=2)
