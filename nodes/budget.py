@@ -65,7 +65,7 @@ class BudgetConfig(Config):
         try:
             self.amount()
         except BadConfig as error:
-            raise Wrong(error.message, "limit") from None
+            raise Wrong(error.message.rstrip("."), "limit") from None
         try:
             self.threshold()
         except ValueError as error:

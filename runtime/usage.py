@@ -46,19 +46,19 @@ def parse_money(value: object, *, field: str = "limit") -> int:
     Raises BadConfig for anything that is not a finite, non-negative amount that fits 64 bits.
     """
     if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal)):
-        raise BadConfig(f"{field} must be an amount of dollars such as 0.50, not {value!r}.")
+        raise BadConfig(f"{field} must be an amount of dollars such as 0.50, not {_shown(value)}.")
     try:
         # str() of a float is its shortest exact spelling: 0.1 is read as 0.1, not as its binary neighbour.
         amount = Decimal(str(value).strip())
     except InvalidOperation:
-        raise BadConfig(f"{field} must be an amount of dollars such as 0.50, not {value!r}.") from None
+        raise BadConfig(f"{field} must be an amount of dollars such as 0.50, not {_shown(value)}.") from None
     if not amount.is_finite() or amount < 0:
-        raise BadConfig(f"{field} must be zero or more and finite, not {value!r}.")
+        raise BadConfig(f"{field} must be zero or more and finite, not {_shown(value)}.")
     if amount > Decimal(MAX_NANOS) / NANO:
-        raise BadConfig(f"{field} is too large: {value!r}.")
+        raise BadConfig(f"{field} is too large: {_shown(value)}.")
     exponent = amount.normalize().as_tuple().exponent
     if isinstance(exponent, int) and exponent < -9:
-        raise BadConfig(f"{field} has more than 9 decimals: {value!r}.")
+        raise BadConfig(f"{field} has more than 9 decimals: {_shown(value)}.")
     return int(amount * NANO)
 
 
@@ -74,10 +74,16 @@ def parse_count(value: object, *, field: str = "limit") -> int:
         or amount < 0
         or amount != amount.to_integral_value()
     ):
-        raise BadConfig(f"{field} must be a whole number of tokens, zero or more, not {value!r}.")
+        raise BadConfig(f"{field} must be a whole number of tokens, zero or more, not {_shown(value)}.")
     if amount > MAX_NANOS:
-        raise BadConfig(f"{field} is too large: {value!r}.")
+        raise BadConfig(f"{field} is too large: {_shown(value)}.")
     return int(amount)
+
+
+def _shown(value: object) -> str:
+    """A wrong value as people wrote it, short."""
+    text = str(value) if isinstance(value, Decimal) else repr(value)
+    return text if len(text) <= 60 else text[:59] + "…"
 
 
 def nanos_up(dollars: Decimal) -> int:

@@ -7,9 +7,8 @@ from datetime import datetime
 from runtime.errors import BadFlow, BadSettings
 from runtime.events import Gauge
 from runtime.ledger import Rule, Subject, counter_key, gauge
-from runtime.plan import compile_flow
+from runtime.plan import read_plan
 from runtime.record import Record, RunLine
-from runtime.spec import load_flow
 from studio.state import Studio
 
 
@@ -19,7 +18,7 @@ async def run_gauges(studio: Studio, run: RunLine) -> list[Gauge]:
     if raw is None:
         return []
     try:
-        plan = compile_flow(load_flow(raw), studio.services.registry, lambda: None)
+        plan = read_plan(raw, studio.services.registry, lambda: None)
     except (BadFlow, BadSettings):  # a node type of it may be gone
         return []
     provider = (run.model or "").partition(":")[0]

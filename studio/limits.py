@@ -7,10 +7,9 @@ from collections.abc import Callable
 from runtime.errors import BadFlow
 from runtime.facts import Partition
 from runtime.ledger import CounterKey, Rule
-from runtime.plan import compile_flow
+from runtime.plan import read_plan
 from runtime.record import SessionFilter
 from runtime.run.services import Services
-from runtime.spec import load_flow
 
 LATEST_RUNS = 20
 """Runs of a flow's latest session that are looked at for a document that is still kept."""
@@ -54,7 +53,7 @@ class Limits:
 
     def _compiled(self, raw: bytes) -> tuple[Rule, ...]:
         try:
-            plan = compile_flow(load_flow(raw), self._services().registry, lambda: None)
+            plan = read_plan(raw, self._services().registry, lambda: None)
         except BadFlow:  # a node type of it may be gone
             return ()
         return tuple(rule for node in plan.reasoners for rule in node.rules)

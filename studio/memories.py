@@ -8,10 +8,9 @@ from typing import Any
 
 from runtime.errors import FarthingError
 from runtime.facts import Shelf
-from runtime.plan import MemoryBinding, compile_flow
+from runtime.plan import MemoryBinding, read_plan
 from runtime.record import RunLine, SessionFilter
 from runtime.run.services import Services
-from runtime.spec import load_flow
 
 LATEST_RUNS = 20
 """Runs of a flow's latest session that are looked at for a document that is still kept."""
@@ -62,7 +61,7 @@ class Memories:
 
     def _compiled(self, raw: bytes) -> Bindings:
         try:
-            plan = compile_flow(load_flow(raw), self._services().registry, lambda: None)
+            plan = read_plan(raw, self._services().registry, lambda: None)
         except FarthingError:  # a node type of it may be gone
             return {}
         return {node.id: node.memory for node in plan.nodes if node.memory is not None}

@@ -134,12 +134,11 @@ async def _run(request: RunRequest, asked: Asked, data: bytes, settings: Setting
 
 def _lines(request: RunRequest, name: str, data: bytes, services: Services) -> list[Line]:
     """The batch's lines, read as the flow's input node wants them. Raises BadFlow or BadInput."""
-    from runtime.plan import compile_flow
+    from runtime.plan import read_plan
     from runtime.run.batch_lines import read_lines
-    from runtime.spec import load_flow
 
     folder = None if request.flow_path is None else request.flow_path.resolve().parent
-    plan = compile_flow(load_flow(request.flow_bytes), services.registry, services.find_tools, folder)
+    plan = read_plan(request.flow_bytes, services.registry, services.find_tools, folder)
     schema: dict[str, Any] | None = plan.entry.config.input_schema if plan.entry is not None else None
     lines = read_lines(data, "csv" if name.lower().endswith(".csv") else "jsonl", schema)
     if not lines:

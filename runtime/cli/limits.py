@@ -57,12 +57,11 @@ async def as_last_run(record: Record, flow_id: str, partition: Partition) -> lis
 
 
 def _plan(raw: bytes, name: str) -> Plan:
-    from runtime.plan import compile_flow
+    from runtime.plan import read_plan
     from runtime.registry import installed
-    from runtime.spec import load_flow
 
     # Which functions its tools are is of no matter here, and they may not be registered just now.
-    return compile_flow(load_flow(raw, name=name), installed(), lambda: None)
+    return read_plan(raw, installed(), lambda: None, name=name)
 
 
 def of_plan(plan: Plan) -> list[Known]:

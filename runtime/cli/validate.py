@@ -67,15 +67,14 @@ def command(ctx: click.Context, flows: tuple[str, ...], tool_files: tuple[Path, 
 def check(given: str, tool_files: tuple[Path, ...] = ()) -> Checked:
     """Everything that is wrong with one flow, given these tools beside the installed ones and those of the
     settings; what it needs."""
-    from runtime.plan import compile_flow
+    from runtime.plan import read_plan
     from runtime.registry import installed
-    from runtime.spec import load_flow
     from runtime.trust import needs_hash, say_needs
 
     try:
         file = read_flow(given)
-        loaded = load_flow(file.raw, name=given)
-        plan = compile_flow(loaded, installed(), lambda: _tools(tool_files), file.path.resolve().parent)
+        folder = file.path.resolve().parent
+        plan = read_plan(file.raw, installed(), lambda: _tools(tool_files), folder, name=given)
     except BadFlow as error:
         return Checked(given, None, None, None, (), None, error.problems)
     except FarthingError as error:

@@ -124,15 +124,18 @@ def _templates(draft: Draft, node: Compiled) -> None:
 
 
 def _names(draft: Draft, node: Compiled, name: str, used: frozenset[str], path: str) -> None:
-    sources = sorted({e.source for e in draft.edges if e.target == node.spec.id and e.kind == "message"})
-    known = ", ".join(f"inputs.{source}" for source in sources) or "nothing"
+    found = {e.source for e in draft.edges if e.target == node.spec.id and e.kind == "message"}
+    # Nodes that are themselves wrong lead here all the same once they are mended.
+    found |= {e.source for e in draft.spec.edges if e.target == node.spec.id and _is_broken(draft, e.source)}
+    sources = sorted(found)
+    known = ", ".join(f"inputs.{source}" for source in sources)
     for variable in sorted(used):
         source = variable.removeprefix("inputs.")
         if variable.startswith("inputs.") and source not in sources:
             draft.say(
                 "flow.unknown_input",
                 f"{name} of {node.spec.id!r} names {variable}, and no edge leads here from {source!r}",
-                f"It sees {known}.",
+                f"It sees {known}." if known else f"Draw an edge from {source!r}.",
                 node.spec.id,
                 path,
             )
@@ -140,11 +143,15 @@ def _names(draft: Draft, node: Compiled, name: str, used: frozenset[str], path: 
             draft.say(
                 "flow.no_single_input",
                 f"{name} of {node.spec.id!r} says `input`, and {len(sources)} nodes lead here",
-                f"Name one: it sees {known}.",
+                f"Name one: it sees {known}." if known else "Draw an edge to it.",
                 node.spec.id,
                 path,
                 "warning" if sources else "error",
             )
+
+
+def _is_broken(draft: Draft, node_id: str) -> bool:
+    return node_id in draft.path_of and node_id not in draft.nodes
 
 
 def put_in_order(draft: Draft) -> tuple[tuple[str, ...], frozenset[tuple[str, str]]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from runtime.errors import BadFlow
+from runtime.errors import BadFlow, Problem
 from runtime.plan.build import attach_tools, build
 from runtime.plan.checks import check_nodes, check_whole, put_in_order
 from runtime.plan.draft import Draft, FindTools
@@ -12,7 +13,26 @@ from runtime.plan.edges import read_edge
 from runtime.plan.model import Plan
 from runtime.plan.nodes import read_node
 from runtime.registry import Registry
-from runtime.spec import LoadedFlow
+from runtime.spec import LoadedFlow, NodeSpec, load_flow
+
+
+def read_plan(
+    raw: bytes,
+    registry: Registry,
+    find_tools: FindTools | None = None,
+    folder: Path | None = None,
+    *,
+    name: str = "the flow file",
+) -> Plan:
+    """The plan of a file's bytes. Raises BadFlow with every problem; where the document has wrong fields,
+    these and what is wrong with the configs of its other nodes. The rest as in `compile_flow`."""
+
+    def look(nodes: Sequence[tuple[str, NodeSpec]]) -> Sequence[Problem]:
+        from runtime.plan.partly import look_at_nodes
+
+        return look_at_nodes(nodes, registry)
+
+    return compile_flow(load_flow(raw, name=name, look=look), registry, find_tools, folder)
 
 
 def compile_flow(

@@ -10,14 +10,13 @@ import msgspec
 from runtime.errors import BadInput
 from runtime.ledger import EVERYONE, Rule
 from runtime.messages import LanguageModel
-from runtime.plan import Plan, PlanNode, compile_flow
+from runtime.plan import Plan, PlanNode, read_plan
 from runtime.providers import SCRIPTED
 from runtime.record import SessionKey
 from runtime.run.input import shape_input
 from runtime.run.limits import parse_limit
 from runtime.run.services import Assignment, Assignments, Services, script_beside, side
 from runtime.run.windows import check_windows
-from runtime.spec import load_flow
 
 
 class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,8 +61,7 @@ def prepare(request: RunRequest, services: Services) -> Prepared:
     """Check everything that can be checked before a run. Raises InputError with what to do."""
     name = request.flow_path.name if request.flow_path is not None else "the flow"
     folder = request.flow_path.resolve().parent if request.flow_path is not None else None
-    loaded = load_flow(request.flow_bytes, name=name)
-    plan = compile_flow(loaded, services.registry, services.find_tools, folder)
+    plan = read_plan(request.flow_bytes, services.registry, services.find_tools, folder, name=name)
     assignments = _assign(request, plan, services)
     _no_secret_names(request, services)
     _no_inner_session(request)

@@ -51,7 +51,7 @@ def _say(shape: type[Any], fault: Fault, text: str) -> str:
         case "small" | "large":
             return f"{line}{where}: is too {fault.kind}: {fault.words}"
         case "pattern":
-            return f"{line}{where}: is not written as it must be"
+            return f"{line}{where}: does not fit the pattern {fault.words}"
     return f"{line}{where}: {fault.words}"
 
 

@@ -20,7 +20,8 @@ Place = tuple[str | int, ...]
 
 class Fault(NamedTuple):
     """Something wrong at a place. `words` says what belongs there and never repeats the value, which may be a
-    secret: `belongs`: `a text`; `choice`: the choices; `small`, `large`: the bound; `other`: a sentence."""
+    secret: `belongs`: `a text`; `choice`: the choices; `small`, `large`: the bound; `pattern`: the pattern;
+    `unknown`: the fields that there are, where they are known; `other`: a sentence."""
 
     kind: Kind
     place: Place
@@ -63,7 +64,7 @@ def _line(fault: Fault) -> str:
         case "small" | "large":
             return f"it is too {fault.kind}: {fault.words}"
         case "pattern":
-            return "it is not written as it must be"
+            return f"it does not fit the pattern {fault.words}"
     return fault.words
 
 
@@ -92,7 +93,7 @@ def _in_struct(wanted: kinds.StructType, value: Any, place: Place) -> Iterator[F
     for name in value:
         if name not in fields and name != wanted.tag_field:
             bad = True
-            yield Fault("unknown", (*place, str(name)), "", value[name])
+            yield Fault("unknown", (*place, str(name)), ", ".join(fields), value[name])
     if not bad:
         yield from _of_the_whole(wanted, value, place)
 
@@ -167,7 +168,9 @@ def _in_text(wanted: kinds.StrType, value: Any, place: Place) -> Iterator[Fault]
 def _length(wanted: Any, value: Any, place: Place, unit: str) -> Iterator[Fault]:
     least, most = wanted.min_length, wanted.max_length
     if least is not None and len(value) < least:
-        yield Fault("other", place, f"at least {least} {unit}{'s' * (least != 1)} belong here", value)
+        yield Fault(
+            "other", place, f"at least {least} {unit}{' belongs' if least == 1 else 's belong'} here", value
+        )
     elif most is not None and len(value) > most:
         yield Fault("other", place, f"{len(value)} {unit}s are too many: at most {most}", value)
 
@@ -180,10 +183,15 @@ def _in_whole(wanted: kinds.IntType, value: Any, place: Place) -> Iterator[Fault
 
 
 def _in_number(wanted: kinds.FloatType, value: Any, place: Place) -> Iterator[Fault]:
-    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)) or not _is_finite(value):
         yield Fault("belongs", place, "a number", value)
     else:
         yield from _bounds(wanted, value, place)
+
+
+def _is_finite(value: float | Decimal) -> bool:
+    """Whole numbers are, however long: one beyond the floats is for the bounds to refuse."""
+    return isinstance(value, int) or math.isfinite(value)
 
 
 def _in_decimal(_wanted: kinds.DecimalType, value: Any, place: Place) -> Iterator[Fault]:
@@ -195,13 +203,18 @@ def _in_decimal(_wanted: kinds.DecimalType, value: Any, place: Place) -> Iterato
 
 def _bounds(wanted: Any, value: Any, place: Place) -> Iterator[Fault]:
     if wanted.ge is not None and value < wanted.ge:
-        yield Fault("small", place, f"at least {wanted.ge:g}", value)
+        yield Fault("small", place, f"at least {_plain(wanted.ge)}", value)
     elif wanted.gt is not None and value <= wanted.gt:
-        yield Fault("small", place, f"more than {wanted.gt:g}", value)
+        yield Fault("small", place, f"more than {_plain(wanted.gt)}", value)
     elif wanted.le is not None and value > wanted.le:
-        yield Fault("large", place, f"at most {wanted.le:g}", value)
+        yield Fault("large", place, f"at most {_plain(wanted.le)}", value)
     elif wanted.lt is not None and value >= wanted.lt:
-        yield Fault("large", place, f"less than {wanted.lt:g}", value)
+        yield Fault("large", place, f"less than {_plain(wanted.lt)}", value)
+
+
+def _plain(bound: float) -> str:
+    """A bound in all its digits."""
+    return f"{int(bound):,}" if bound == int(bound) else repr(bound)
 
 
 def _in_truth(_wanted: kinds.BoolType, value: Any, place: Place) -> Iterator[Fault]:

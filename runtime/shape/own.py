@@ -19,7 +19,7 @@ def percent(value: object) -> Decimal:
         raise ValueError("a number from 0 to 100 belongs here")
     if not 0 <= number <= 100:
         far = "small: at least 0" if number < 0 else "large: at most 100"
-        raise ValueError(f"{number:f} is too {far}")
+        raise ValueError(f"{number:.9g} is too {far}")
     return number
 
 

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import Any
 
 from runtime.errors import BadFlow, Problem
 from runtime.shape import Misfit, read
-from runtime.spec.document import FORMAT, FORMAT_VERSION, FlowSpec, LoadedFlow
+from runtime.spec.document import FORMAT, FORMAT_VERSION, FlowSpec, LoadedFlow, NodeSpec
 from runtime.spec.text import MAX_BYTES, bad_file, parse_json
 
 VERSION = re.compile("[1-9][0-9]{0,8}")
 """The number of a format: versions begin at 1."""
 Migration = Callable[[dict[str, Any]], tuple[dict[str, Any], list[str]]]
+LookAtNodes = Callable[[Sequence[tuple[str, NodeSpec]]], Sequence[Problem]]
+"""What else is wrong with nodes, given with their JSON paths."""
 MIGRATIONS: dict[int, Migration] = {}
 """From version n to n + 1; a list of what changed goes to the person who opens the file."""
 
 
-def load_flow(raw: bytes, *, name: str = "the flow file") -> LoadedFlow:
-    """Read a document. Raises BadFlow with every problem of its shape and where it is."""
+def load_flow(raw: bytes, *, name: str = "the flow file", look: LookAtNodes | None = None) -> LoadedFlow:
+    """Read a document. Raises BadFlow with every problem of its shape and where it is; `look` adds what is
+    wrong with those of its nodes whose own shape is sound.
+    """
     document = parse_json(raw, name=name, limit=MAX_BYTES)
     if not isinstance(document, dict):
         raise bad_file(
@@ -30,9 +34,12 @@ def load_flow(raw: bytes, *, name: str = "the flow file") -> LoadedFlow:
     try:
         spec = read(FlowSpec, document)
     except Misfit as misfit:
-        from runtime.spec.shape import shape_problems
+        from runtime.spec.shape import shape_problems, sound_nodes
 
-        raise BadFlow(shape_problems(misfit), name=_name_of(document)) from None
+        found = shape_problems(misfit)
+        if look is not None:
+            found += look(sound_nodes(misfit))
+        raise BadFlow(found, name=_name_of(document)) from None
     return LoadedFlow(spec, raw, sha256(raw).hexdigest(), tuple(warnings), tuple(changes))
 
 

@@ -9,7 +9,7 @@ import msgspec
 from runtime.cli.files import EXAMPLE, example_names, read_flow
 from runtime.errors import BadFlow, BadSettings, FarthingError, Problem
 from runtime.node import NodeType
-from runtime.plan import Plan, PlanNode, compile_flow
+from runtime.plan import Plan, PlanNode, read_plan
 from runtime.providers import SCRIPTED
 from runtime.registry import Registry
 from runtime.settings import Settings
@@ -85,7 +85,7 @@ async def validate(call: Call) -> ValidateOut:
     place = call.studio.folder.place(path) if path and not example else None
     try:
         folder = place.parent if place is not None else None
-        plan = compile_flow(load_flow(document), registry, call.studio.services.find_tools, folder)
+        plan = read_plan(document, registry, call.studio.services.find_tools, folder)
         problems += plan.warnings
     except BadFlow as error:
         problems += error.problems

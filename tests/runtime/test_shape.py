@@ -65,7 +65,7 @@ class Whole(Shape):
         (7, ["$: an object belongs here"]),
         ({}, ["$.name: is missing"]),
         ({"name": "x", "nmae": 1}, ["$.nmae: there is no such field"]),
-        ({"name": "X"}, ["$.name: it is not written as it must be"]),
+        ({"name": "X"}, ["$.name: it does not fit the pattern ^[a-z]+$"]),
         ({"name": "x" * 9}, ["$.name: 9 characters are too many: at most 8"]),
         (
             {"name": None, "order": 1},

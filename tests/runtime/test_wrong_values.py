@@ -31,7 +31,7 @@ def said(type_: str, config: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize(
     ("type_", "config", "words"),
     [
-        ("agent", {"instructions": ["x"]}, "a text belongs here, not ['x']"),
+        ("agent", {"instructions": ["x"]}, 'a text belongs here, not ["x"]'),
         ("agent", {"model": None, "fallback_models": "x"}, "a list belongs here, not 'x'"),
         ("agent", {"strategy": "tool"}, "'tool' is none of 'tools', 'thinker', 'json'"),
         ("agent", {"planning": "maybe"}, "true or false belongs here, not 'maybe'"),
@@ -41,6 +41,17 @@ def said(type_: str, config: dict[str, Any]) -> list[str]:
         ("agent", {"temperature": "hot"}, "a number belongs here, not 'hot'"),
         ("agent", {"context": True}, "an object belongs here, not true"),
         ("budget", {"metric": "tokens", "threshold_pct": 120}, "120 is too large: at most 100"),
+        ("budget", {"threshold_pct": 10**400}, "1.00000000e+400 is too large: at most 100"),
+        ("budget", {"limit": 10**400}, f"limit is too large: 1{'0' * 58}…"),
+        ("budget", {"limit": [None]}, "limit must be a whole number of tokens, zero or more, not [None]"),
+        ("agent", {"temperature": 10**400}, f"1{'0' * 58}… is too large: at most 2"),
+        ("agent", {"max_iterations": 10**8}, "100000000 is too large: at most 1,000"),
+        (
+            "memory",
+            {"supporting": {"headings": {"passages": "a\nb"}}},
+            r"'a\nb' does not fit the pattern ^[^\r\n\u2028\u2029]+$",
+        ),
+        ("agent", {"model": {"name": None}}, 'a text belongs here, not {"name": null}'),
         ("agent", {"strategy": "x" * 500}, f"'{'x' * 58}… is none of 'tools', 'thinker', 'json'"),
     ],
 )
