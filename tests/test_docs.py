@@ -10,9 +10,20 @@ import sys
 import tomllib
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from runtime.settings import load_settings
+from runtime.settings.document import (
+    BudgetTable,
+    DisplayTable,
+    Document,
+    PriceTable,
+    ProviderTable,
+    SecretTable,
+    Table,
+    ToolsTable,
+)
 from runtime.spec import load_flow
 from tests.repo import ROOT, Block, blocks, files, modules
 
@@ -51,13 +62,38 @@ def test_readme_sets_up_with_two_lines() -> None:
     assert "farthing run example:" in lines[0] and "pytest" in lines[1]
 
 
-@pytest.mark.parametrize("block", [b for b in blocks(README) if b.language == "toml"], ids=lambda b: b.line)
-def test_readme_settings_can_be_read(block: Block, tmp_path: Path) -> None:
+SETTINGS = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "block",
+    [block for page in (README, SETTINGS) for block in blocks(page) if block.language == "toml"],
+    ids=lambda block: block.line,
+)
+def test_shown_settings_can_be_read(block: Block, tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     config.write_text(block.body, encoding="utf-8")
     config.chmod(0o600)
     settings = load_settings({"FARTHING_CONFIG": str(config)}, folder=None)
     assert settings.exists and not settings.warnings
+
+
+@pytest.mark.parametrize(
+    ("table", "title"),
+    [
+        (ProviderTable, "`[providers.NAME]`"),
+        (PriceTable, "`[providers.NAME]`"),
+        (BudgetTable, "`[[budget]]`"),
+        (SecretTable, "`[secrets.NAME]`"),
+        (ToolsTable, "`[tools]`"),
+        (DisplayTable, "`[display]`"),
+        (Document, "# Settings"),
+    ],
+)
+def test_settings_page_names_every_key(table: type[Table], title: str) -> None:
+    part = SETTINGS if title.startswith("#") else SETTINGS.partition(f"## {title}\n")[2].partition("\n## ")[0]
+    keys = [field.encode_name for field in msgspec.structs.fields(table)]
+    assert [key for key in keys if not re.search(rf"[`\[]{key}[`.\]]|^{key} =", part, re.MULTILINE)] == []
 
 
 def test_readme_nodes_are_nodes_of_a_flow() -> None:
