@@ -56,6 +56,23 @@ test('a unit that stands beside a field is not in its name', () => {
 })
 
 describe('values', () => {
+  test('a section that has its default has nothing set, nor has what is in it', () => {
+    expect(shape('deep').fallback).toEqual({})
+    expect(withField({}, 'deep', {}, shape('deep'), false)).toEqual({})
+    expect(withField({}, 'deep', { tokens: 6 }, shape('deep'), false)).toEqual({ deep: { tokens: 6 } })
+    expect(shape('context').fallback).toEqual({ mode: 'keep' })
+    expect(withField({}, 'context', { mode: 'keep' }, shape('context'), false)).toEqual({})
+  })
+
+  test('of a default that differs from those of its fields the difference stays', () => {
+    const other: Schema = { $ref: '#/$defs/Outer', default: { deep: { tokens: 5 }, most: 3, list: [] } }
+    const root: Schema = {
+      ...ROOT,
+      $defs: { ...ROOT.$defs, Outer: { type: 'object', properties: { deep: ROOT.properties!.deep!, most: { type: 'integer', default: 1 }, list: { type: 'array', items: {}, default: [] } } } },
+    }
+    expect(shapeOf(other, root, 'other').fallback).toEqual({ most: 3 })
+  })
+
   test('a field with its default again is left out of the document', () => {
     expect(withField({ steps: 3, on: true }, 'steps', 10, shape('steps'), false)).toEqual({ on: true })
     expect(withField({}, 'context', { keep: 40, mode: 'keep' }, shape('context'), false)).toEqual({})
@@ -70,9 +87,9 @@ describe('values', () => {
   })
 
   test('a default is copied, never shared', () => {
-    const made = blank(shape('deep'), ROOT) as { tokens: number }
-    made.tokens = 9
-    expect(shape('deep').fallback).toEqual({ tokens: 5 })
+    const made = blank(shape('may'), ROOT) as string[]
+    made.push('write')
+    expect(shape('may').fallback).toEqual(['read'])
   })
 
   test('first what people change first, with what is set and what is wrong', () => {

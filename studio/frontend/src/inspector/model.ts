@@ -19,7 +19,10 @@ export interface Shape {
   title: string
   help: string
   hasDefault: boolean
+  /** What a form begins with; of a section, only what differs from its fields' own defaults. */
   fallback: unknown
+  /** The default as the schema spells it. */
+  spelled: unknown
   unit: string
   /** enum and set */
   options: unknown[]
@@ -57,6 +60,28 @@ const SCALARS = new Set(['string', 'number', 'integer'])
 const isNull = (schema: Schema) => schema.type === 'null' || schema.const === null
 
 export function describe(raw: Schema, root: Schema, name = ''): Shape {
+  const shape = whole(raw, root, name)
+  const fields = shape.kind === 'object' ? shape.schema : variantOf(shape, shape.fallback)?.schema
+  return fields && isObject(shape.fallback) ? { ...shape, fallback: withoutDefaults(shape.fallback, fields, root, shape.tagName) } : shape
+}
+
+const isObject = (value: unknown): value is Obj => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const variantOf = (shape: Shape, value: unknown) =>
+  isObject(value) ? shape.variants.find((each) => each.tag === value[shape.tagName]) : undefined
+
+/** A section's default spells all its fields; only what differs from their own defaults is anything that was set. */
+function withoutDefaults(value: Obj, fields: Schema, root: Schema, tagName = ''): Obj {
+  const own = new Map(members(fields, root, tagName).map((each) => [each.name, each.shape]))
+  return Object.fromEntries(Object.entries(value).filter(([name, each]) => {
+    const shape = own.get(name)
+    if (!shape?.hasDefault) return true
+    const lean = isObject(each) && shape.kind === 'object' ? withoutDefaults(each, shape.schema, root) : each
+    return !sameJson(lean, shape.fallback)
+  }))
+}
+
+function whole(raw: Schema, root: Schema, name: string): Shape {
   const schema = resolve(raw, root)
   const branches = (schema.anyOf ?? schema.oneOf ?? []).map((each) => resolve(each, root))
   const types = Array.isArray(schema.type) ? schema.type : null
@@ -66,7 +91,7 @@ export function describe(raw: Schema, root: Schema, name = ''): Shape {
   const core: Schema = rest.length === 1 ? { ...rest[0], ...outer, ...(rest[0]!.properties ? { description: outer.description ?? rest[0]!.description } : {}) } : schema
   const shape: Shape = {
     kind: 'json', schema: core, nullable: nullable || anything(core), title: words(name ? withoutUnit(name) : schema.title || ''), help: clean(schema.description ?? core.description),
-    hasDefault: 'default' in schema, fallback: schema.default, unit: schema['x-unit'] ?? unitOf(name), options: [], tagName: '', variants: [],
+    hasDefault: 'default' in schema, fallback: schema.default, spelled: schema.default, unit: schema['x-unit'] ?? unitOf(name), options: [], tagName: '', variants: [],
   }
   if (rest.length > 1) return union(shape, rest, schema, root)
   // A union that can be null: the branch that is left may itself be a union.
@@ -164,7 +189,7 @@ export function blankVariant(shape: Shape, variant: Variant, root: Schema): Obj 
 /** An object with one field set; a field that has its default again is left out, so that documents stay small. */
 export function withField(object: Obj, name: string, value: unknown, shape: Shape, required: boolean): Obj {
   const next = { ...object }
-  const isDefault = shape.hasDefault ? sameJson(value, shape.fallback) : value === null || value === undefined
+  const isDefault = shape.hasDefault ? sameJson(value, shape.fallback) || sameJson(value, shape.spelled) : value === null || value === undefined
   if (isDefault && !required) delete next[name]
   else next[name] = value
   return next
