@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, deque
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -264,7 +265,11 @@ def _as_ours(error: Exception) -> FarthingError:
     """A node's own bug must not take the run's record with it."""
     if isinstance(error, FarthingError):
         return error
-    return NodeFailed(f"The node failed: {type(error).__name__}: {error}.")
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    where = f" ({Path(at.tb_frame.f_code.co_filename).name}, line {at.tb_lineno})" if at is not None else ""
+    return NodeFailed(f"The node failed: {type(error).__name__}: {error}{where}.")
 
 
 def _too_many_visits(node: PlanNode) -> BoundReached:

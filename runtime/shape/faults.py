@@ -167,12 +167,15 @@ def _in_text(wanted: kinds.StrType, value: Any, place: Place) -> Iterator[Fault]
 
 def _length(wanted: Any, value: Any, place: Place, unit: str) -> Iterator[Fault]:
     least, most = wanted.min_length, wanted.max_length
-    if least is not None and len(value) < least:
-        yield Fault(
-            "other", place, f"at least {least} {unit}{' belongs' if least == 1 else 's belong'} here", value
-        )
-    elif most is not None and len(value) > most:
-        yield Fault("other", place, f"{len(value)} {unit}s are too many: at most {most}", value)
+    if (least is not None and len(value) < least) or (most is not None and len(value) > most):
+        yield Fault("other", place, length_words(len(value), least, most, unit), value)
+
+
+def length_words(length: int, least: int | None, most: int | None, unit: str = "character") -> str:
+    """What is wrong with a length that is below `least` or above `most`."""
+    if least is not None and length < least:
+        return f"at least {least:,} {unit}{' belongs' if least == 1 else 's belong'} here"
+    return f"{length:,} {unit}s are too many: at most {most:,}"
 
 
 def _in_whole(wanted: kinds.IntType, value: Any, place: Place) -> Iterator[Fault]:

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from runtime.shape import Misfit
-from runtime.shape.faults import Fault, Kind
+from runtime.shape.faults import Fault, Kind, length_words
 from runtime.shape.help import helps
 
 
@@ -70,6 +70,8 @@ def _words(item: dict[str, Any]) -> tuple[Kind, str]:
     if kind in _BOUNDS:
         side, words, key = _BOUNDS[kind]
         return side, f"{words} {more[key]}"
+    if kind in ("string_too_short", "string_too_long"):
+        return "other", length_words(len(item["input"]), more.get("min_length"), more.get("max_length"))
     text = str(item["msg"]).removeprefix("Value error, ").rstrip(".")
     return "other", text[:1].lower() + text[1:]
 
