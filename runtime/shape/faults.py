@@ -13,6 +13,7 @@ from msgspec import inspect as kinds
 
 from runtime.shape import Misfit, Wrong, own_type
 from runtime.shape.choices import written_order
+from runtime.shape.words import length_words, plain
 
 Kind = Literal["unknown", "missing", "belongs", "choice", "small", "large", "pattern", "other"]
 Place = tuple[str | int, ...]
@@ -99,16 +100,25 @@ def _in_struct(wanted: kinds.StructType, value: Any, place: Place) -> Iterator[F
 
 
 def _of_the_whole(wanted: kinds.StructType, value: Any, place: Place) -> Iterator[Fault]:
-    """What `__post_init__` says, once each field fits alone."""
+    """What `__post_init__` says, once each field fits alone: of one field, and then of others as if that one
+    had not been written."""
+    rest = dict(value)
+    while (wrong := _wrong_in(wanted, rest)) is not None:
+        field = wrong.field
+        if field is None or field not in rest:
+            if len(rest) == len(value):
+                yield Fault("other", place if field is None else (*place, field), str(wrong))
+            return
+        yield Fault("other", (*place, field), str(wrong), rest.pop(field))
+
+
+def _wrong_in(wanted: kinds.StructType, value: Any) -> Wrong | None:
     try:
         msgspec.convert(value, wanted.cls, dec_hook=own_type)
     except msgspec.ValidationError as error:
         cause = error.__cause__
-        if isinstance(cause, Wrong):
-            at = place if cause.field is None else (*place, cause.field)
-            yield Fault("other", at, str(cause), value.get(cause.field))
-        else:
-            yield Fault("other", place, str(error).partition(" - at `$")[0])
+        return cause if isinstance(cause, Wrong) else Wrong(str(error).partition(" - at `$")[0])
+    return None
 
 
 def _in_union(wanted: kinds.UnionType, value: Any, place: Place) -> Iterator[Fault]:
@@ -171,13 +181,6 @@ def _length(wanted: Any, value: Any, place: Place, unit: str) -> Iterator[Fault]
         yield Fault("other", place, length_words(len(value), least, most, unit), value)
 
 
-def length_words(length: int, least: int | None, most: int | None, unit: str = "character") -> str:
-    """What is wrong with a length that is below `least` or above `most`."""
-    if least is not None and length < least:
-        return f"at least {least:,} {unit}{' belongs' if least == 1 else 's belong'} here"
-    return f"{length:,} {unit}s are too many: at most {most:,}"
-
-
 def _in_whole(wanted: kinds.IntType, value: Any, place: Place) -> Iterator[Fault]:
     if isinstance(value, bool) or not isinstance(value, int):
         yield Fault("belongs", place, "a whole number", value)
@@ -206,18 +209,13 @@ def _in_decimal(_wanted: kinds.DecimalType, value: Any, place: Place) -> Iterato
 
 def _bounds(wanted: Any, value: Any, place: Place) -> Iterator[Fault]:
     if wanted.ge is not None and value < wanted.ge:
-        yield Fault("small", place, f"at least {_plain(wanted.ge)}", value)
+        yield Fault("small", place, f"at least {plain(wanted.ge)}", value)
     elif wanted.gt is not None and value <= wanted.gt:
-        yield Fault("small", place, f"more than {_plain(wanted.gt)}", value)
+        yield Fault("small", place, f"more than {plain(wanted.gt)}", value)
     elif wanted.le is not None and value > wanted.le:
-        yield Fault("large", place, f"at most {_plain(wanted.le)}", value)
+        yield Fault("large", place, f"at most {plain(wanted.le)}", value)
     elif wanted.lt is not None and value >= wanted.lt:
-        yield Fault("large", place, f"less than {_plain(wanted.lt)}", value)
-
-
-def _plain(bound: float) -> str:
-    """A bound in all its digits."""
-    return f"{int(bound):,}" if bound == int(bound) else repr(bound)
+        yield Fault("large", place, f"less than {plain(wanted.lt)}", value)
 
 
 def _in_truth(_wanted: kinds.BoolType, value: Any, place: Place) -> Iterator[Fault]:

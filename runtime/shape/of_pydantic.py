@@ -7,8 +7,9 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from runtime.shape import Misfit
-from runtime.shape.faults import Fault, Kind, length_words
+from runtime.shape.faults import Fault, Kind
 from runtime.shape.help import helps
+from runtime.shape.words import length_words
 
 
 def model_faults(misfit: Misfit) -> list[Fault]:

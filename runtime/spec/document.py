@@ -28,7 +28,7 @@ class NodeSpec(Shape):
     """Unique in the flow."""
     type: str
     """A node type's name."""
-    version: int | None = None
+    version: Annotated[int, Meta(ge=1)] | None = None
     """Version of the node type's config; absent: the current one."""
     config: dict[str, Any] = {}
     """The node type's own settings."""

@@ -59,9 +59,11 @@ def _to_current(document: dict[str, Any], name: str) -> tuple[dict[str, Any], li
     else:
         prefix, _, number = str(document["format"]).rpartition("/")
         if prefix != "farthing.flow" or VERSION.fullmatch(number) is None:
+            from runtime.spec.shape import shown
+
             raise bad_file(
                 "flow.format",
-                f"$.format is {document['format']!r}, which is not a Farthing flow",
+                f"$.format is {shown(document['format'])}, which is not a Farthing flow",
                 name,
                 f"A flow begins with {FORMAT!r}.",
             )

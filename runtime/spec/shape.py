@@ -74,20 +74,20 @@ def _instead(name: str, known: str) -> str:
 
 
 def _wrong(fault: Fault) -> str:
-    shown = _shown(fault.value)
+    value = shown(fault.value)
     match fault.kind:
         case "belongs":
-            return f"{fault.words} belongs here, not {shown}"
+            return f"{fault.words} belongs here, not {value}"
         case "choice":
-            return f"{shown} is none of {fault.words}"
+            return f"{value} is none of {fault.words}"
         case "small" | "large":
-            return f"{shown} is too {fault.kind}: {fault.words}"
+            return f"{value} is too {fault.kind}: {fault.words}"
         case "pattern":
-            return f"{shown} does not fit the pattern {fault.words}"
+            return f"{value} does not fit the pattern {fault.words}"
     return fault.words
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """A value as JSON writes it, short; a text between single quotes."""
     if isinstance(value, (str, Decimal)):
         text = repr(value) if isinstance(value, str) else str(value)

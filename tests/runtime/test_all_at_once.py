@@ -42,6 +42,24 @@ def test_faults_of_the_document_and_of_configs_are_told_at_once() -> None:
     ]
 
 
+def test_two_amounts_of_one_budget_are_told_at_once() -> None:
+    nodes = [{"id": "cap", "type": "budget", "config": {"limit": "abc", "threshold_pct": "x"}}]
+    document = {**FLOW, "nodes": [*FLOW["nodes"], *nodes]}
+    assert [path for _, path in wrong(document) if "cap" not in path and "nodes[3]" in path] == [
+        "$.nodes[3].config.limit",
+        "$.nodes[3].config.threshold_pct",
+    ]
+
+
+def test_versions_of_nodes_begin_at_one_and_a_format_is_shown_as_json() -> None:
+    assert wrong({**FLOW, "nodes": [{"id": "a", "type": "input", "version": 0}]})[0] == (
+        "flow.bad_value",
+        "$.nodes[0].version",
+    )
+    with pytest.raises(BadFlow, match="format is null, which"):
+        read_plan(b'{"format": null, "name": "f"}', installed())
+
+
 def test_two_nodes_of_one_id_are_told_beside_a_wrong_edge() -> None:
     document = {**FLOW, "nodes": [{"id": "ask", "type": "input"}] * 2, "edges": [{"source": "ask"}]}
     assert wrong(document) == [
