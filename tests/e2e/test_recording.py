@@ -30,7 +30,6 @@ OF_THE_MODEL = frozenset({"model", "rehearsal", "partition", "cost_source", "sta
 @pytest.fixture
 def folder(fake_model: FakeModel, own_home: Path, tmp_path: Path) -> Path:
     """A folder for a flow, and settings that point at the fake provider, whose calls cost nothing."""
-    own_home.mkdir(parents=True)
     priced = provider_settings(fake_model.url, timeout_s=1.0)
     settings = priced.partition("[providers.fake.prices")[0] + "free = true\n"
     (own_home / "config.toml").write_text(settings, encoding="utf-8")

@@ -72,7 +72,7 @@ def test_what_is_no_arithmetic_is_refused_in_words(expression: str) -> None:
 
 
 def test_no_expression_takes_long() -> None:
-    began = time.monotonic()
+    began = time.process_time()
     for expression in (
         "9**999**9",
         "1**" + "9" * 200,
@@ -82,7 +82,7 @@ def test_no_expression_takes_long() -> None:
     ):
         with suppress(InputError):
             calculator(expression)
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 5, "any of them worked out would take minutes"
 
 
 NUMBERS = st.integers(-(10**9), 10**9)

@@ -30,10 +30,15 @@ export function Care({ user, rehearsal, operator, onChanged }: Props) {
   const whose = `${user}|${rehearsal}`
   const plan = useLoad(() => api.consolidation(user, rehearsal), whose)
   const asking = useLoad(() => api.judging(user, rehearsal), whose)
-  const [last, setLast] = useProgress(user, rehearsal, plan.data, () => { plan.reload(); asking.reload(); onChanged() })
+  const ended = () => { plan.reload(); asking.reload(); onChanged() }
+  const [last, setLast] = useProgress(user, rehearsal, plan.data, ended)
   const running = last?.state === 'running'
   const act = (work: Promise<unknown>) => work.then(() => setError(null), setError)
-  const begin = (work: Promise<unknown>) => act(work.then(() => { setTold(null); return api.careProgress(user, rehearsal).then(setLast) }))
+  const begin = (work: Promise<unknown>) => act(work.then(() => api.careProgress(user, rehearsal)).then((now) => {
+    setTold(null)
+    setLast(now)
+    if (now?.state !== 'running') ended() // it was over before it was first asked for
+  }))
   const consolidate = (data: Consolidation, left: string[]) => { setGone(changesOf(data)); begin(api.consolidate(user, rehearsal, data.plan, left)) }
   const undo = () => act(api.undoConsolidation(user, rehearsal).then((done) => { setTold(undoneText(done)); setLast(null); plan.reload(); onChanged() }))
   // After a plan that had moved on: what is no longer in it.
