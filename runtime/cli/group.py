@@ -38,6 +38,7 @@ SECTIONS = (
             "events": "Read a session's timeline.",
             "context": "Show what a model was sent and what each part cost.",
             "sessions": "List sessions with their cost.",
+            "cancel": "End a run, whichever process executes it.",
             "facts": "Look at and change what is remembered.",
             "memory": "Sum up old turns; retire, merge and mark facts.",
             "spend": "Sum up tokens and money, down to each call.",

@@ -19,6 +19,11 @@ SESSION = "@maintenance"
 """The session that takes its events, one for each flow and user."""
 
 
+def cancelled_by(actor: str) -> FarthingError:
+    """What a run says that somebody asked to end."""
+    return FarthingError(f"Cancelled by {actor}.", code="run.cancelled", remedy="Start it again to go on.")
+
+
 class Purpose(msgspec.Struct, frozen=True, kw_only=True):
     """Of which flow a maintenance run is, for whom, and to which session its calls are charged (null: to its
     own)."""
@@ -39,21 +44,43 @@ class BesideRun:
         self.services, self._purpose = services, purpose
         self.run_id = services.clock.new_id()
         self.journal = Journal(services.record, self.run_id, services.clock)
+        self.cancelled_by: str | None = None
         self._began = services.clock.monotonic()
 
     async def carry_out(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Claim, work, finish. An error of our own ends the run as failed and is not raised."""
+        """Claim, work, finish. An error of our own ends the run as failed and is not raised; nor is it where
+        somebody asks through the store that it ends: then `cancelled_by` says who."""
         _, cancelled = await to_the_end(self._claim())
         state, error = "cancelled", None
         try:
             if cancelled:
                 raise asyncio.CancelledError
-            await work()
-            state = "completed"
+            self.cancelled_by = await self._unless_asked(work)
+            if self.cancelled_by is None:
+                state = "completed"
+            else:
+                error = cancelled_by(self.cancelled_by)
         except FarthingError as failure:
             state, error = "failed", failure
         finally:
             await to_the_end(self._finish(state, error))
+
+    async def _unless_asked(self, work: Callable[[], Awaitable[None]]) -> str | None:
+        """Work until that is done, or until somebody asks that it ends: then who."""
+        working = asyncio.ensure_future(work())
+        asking = asyncio.ensure_future(self.services.record.cancel_asked(self.run_id))
+        try:
+            await asyncio.wait([working, asking], return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                return asking.result()
+            working.result()
+            return None
+        finally:
+            asking.cancel()
+            if working.cancel():
+                await to_the_end(asyncio.wait([working]))
+            if not working.cancelled():
+                working.exception()  # where this task was cancelled at the same moment, nobody else takes it
 
     async def skip(self, why: str, remedy: str) -> None:
         """Claim and finish as cancelled, without any work: what was wished for is on record."""

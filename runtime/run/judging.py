@@ -19,7 +19,7 @@ from runtime.memory_service.consolidated import ADMIN
 from runtime.messages import Message
 from runtime.reasoning.action import find_value
 from runtime.record import SessionKey
-from runtime.run.beside import SESSION, BesideRun, Purpose
+from runtime.run.beside import SESSION, BesideRun, Purpose, cancelled_by
 from runtime.run.judge import NODE, REPAIR, Question, request_for
 from runtime.run.services import Assignment, Services
 
@@ -84,6 +84,8 @@ async def ask(
     run = BesideRun(services, purpose)
     judging = _Judging(services, judge, run, Whose(user_id, ADMIN, "", partition == "rehearsal"))
     await run.carry_out(lambda: judging.all_of(questions, told))
+    if run.cancelled_by is not None:
+        judging.failures.append(_told(cancelled_by(run.cancelled_by)))
     return Answers(judging.answered, tuple(judging.failures), judging.spent)
 
 
