@@ -80,8 +80,9 @@ class Consolidations:
 
     async def judge(self, whose: Whose, actor: str, limits: tuple[str, ...]) -> Progress:
         """Begin to ask a model about facts that are alike, under these limits beside the user's own budgets.
-        Raises Conflict while one is under way, and where no model can be asked."""
-        from runtime.run.consolidation import Wish
+        Raises Conflict while one is under way, here or in another process, and where no model can be
+        asked."""
+        from runtime.run.consolidation import Wish, refuse_while_judged
         from runtime.run.judge import judge_for
 
         wish = Wish(
@@ -91,6 +92,7 @@ class Consolidations:
         async def can(services: Services) -> None:
             if judge_for(services, whose.partition, None, limits) is None:
                 raise Conflict("No model is configured.", remedy="Connect one under Settings.")
+            await refuse_while_judged(services, whose.partition, whose.user_id)
 
         async def work(services: Services, begun: Progress) -> Progress:
             return await self._judge(services, whose, wish, begun)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from runtime.errors import InputError
+from runtime.errors import Conflict, InputError
 from runtime.events import MemoryProposed
 from runtime.facts import Fact, Partition
 from runtime.memory.consolidation import proposals, text_of
@@ -33,6 +33,7 @@ from runtime.memory_service.consolidating import (
 )
 from runtime.run.judge import AtMost, Question, at_most, judge_for
 from runtime.run.judging import Answers, SoFar, ask, nobody
+from runtime.run.leasing import Leased, judgement_of, refuse_while_leased
 from runtime.run.services import Assignment, Services
 
 if TYPE_CHECKING:
@@ -107,13 +108,11 @@ async def preview(services: Services, wish: Wish, step: Step = no_step, told: To
     """See what would change, ask a model first where that is wished for, and store it as the plan, unless
     just this is stored already."""
     record, now = services.record, services.clock.now()
+    if wish.with_model and (judge := _judge(services, wish)) is not None:
+        asked = await _judged(services, wish, judge, step, told)
+    else:
+        asked = await asking(services, wish)
     before = await past(record, wish.partition, wish.user_id)
-    judge = _judge(services, wish)
-    questions = await _questions(services, wish, before)
-    asked = _asking(services, judge, questions)
-    if judge is not None and wish.with_model:
-        asked = asked._replace(answers=await _ask(services, wish, judge, questions, step, told))
-        before = await past(record, wish.partition, wish.user_id)
     plans = await look(record, wish.partition, wish.user_id, now, before)
     parts = before.open_parts()
     if not _same(parts, plans):
@@ -206,6 +205,30 @@ def _vectors(facts: Sequence[Fact]) -> Sequence[Vector] | None:
     from runtime.memory.finding.embed import StaticEmbedder
 
     return StaticEmbedder()([text_of(fact) for fact in facts])
+
+
+async def refuse_while_judged(services: Services, partition: Partition, user_id: str) -> None:
+    """Raises Conflict while a model is asked about these facts, here or in another process."""
+    name, refusal = judgement_of(partition, user_id), _under_way(user_id)
+    await refuse_while_leased(services.record, services.clock, name, refusal)
+
+
+def _under_way(user_id: str) -> Conflict:
+    return Conflict(
+        f"A model is being asked about facts of {user_id!r} already.",
+        code="consolidation.under_way",
+        remedy="Wait until it has ended; its answers are kept, and no pair is asked about twice.",
+    )
+
+
+async def _judged(services: Services, wish: Wish, judge: Assignment, step: Step, told: Told) -> Asking:
+    """Ask about what nobody has answered yet. Only one may at a time: two would both pay for each pair."""
+    name, refusal = judgement_of(wish.partition, wish.user_id), _under_way(wish.user_id)
+    async with Leased(services.record, services.clock, name, refusal=refusal):
+        before = await past(services.record, wish.partition, wish.user_id)
+        questions = await _questions(services, wish, before)
+        answers = await _ask(services, wish, judge, questions, step, told)
+    return _asking(services, judge, questions)._replace(answers=answers)
 
 
 async def _ask(

@@ -10,7 +10,8 @@ import msgspec
 
 from runtime.calls import to_the_end
 from runtime.clock import Clock
-from runtime.errors import StoreError
+from runtime.errors import FarthingError, StoreError
+from runtime.facts import Partition
 from runtime.record import Lease, Record, SessionKey
 
 LEASE_S = 30.0
@@ -27,19 +28,30 @@ def care_of(session: SessionKey) -> str:
     return f"maintenance {msgspec.json.encode(session).decode()}"
 
 
-class Leased:
-    """`async with Leased(…)`: waits until the lease is free, holds it, and lets it go whatever happens. Where
-    it is lost meanwhile, the work inside is cancelled: somebody else does it."""
+def judgement_of(partition: Partition, user_id: str) -> str:
+    """The name of the lease of whoever asks a model about a user's facts."""
+    return f"judgement {msgspec.json.encode((partition, user_id)).decode()}"
 
-    def __init__(self, record: Record, clock: Clock, name: str) -> None:
-        self._record, self._clock, self._name = record, clock, name
+
+class Leased:
+    """`async with Leased(…)`: waits until the lease is free, holds it, and lets it go whatever happens. With
+    `refusal` it does not wait: that is raised where somebody else has it. Where it is lost meanwhile, the
+    work inside is cancelled: somebody else does it."""
+
+    def __init__(
+        self, record: Record, clock: Clock, name: str, *, refusal: FarthingError | None = None
+    ) -> None:
+        self._record, self._clock, self._name, self._refusal = record, clock, name, refusal
         self._holder = clock.new_id()
         self._renewing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> None:
         try:
             while not await self._take():
-                await until_free(self._record, self._clock, self._name)
+                if self._refusal is not None:
+                    await refuse_while_leased(self._record, self._clock, self._name, self._refusal)
+                else:
+                    await until_free(self._record, self._clock, self._name)
         except BaseException:  # cancelled: the store may have said yes
             await self._drop()
             raise
@@ -83,3 +95,11 @@ async def until_free(record: Record, clock: Clock, name: str) -> None:
         if asked % REAP_EVERY == 0:
             await record.reap()
         await clock.sleep(ASK_AGAIN_S)
+
+
+async def refuse_while_leased(record: Record, clock: Clock, name: str, refusal: FarthingError) -> None:
+    """Raise it where somebody has this lease whose process lives."""
+    if await record.lease_held(name, clock.now()):
+        await record.reap()
+        if await record.lease_held(name, clock.now()):
+            raise refusal

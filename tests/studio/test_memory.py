@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -367,6 +370,62 @@ def test_judgement_is_cancelled_and_charged_for_what_it_asked(
     (said,) = [event for event in events if event["type"] == "memory.judged"]
     assert (len(said["verdicts"]), said["model"], said["tokens"]) == (8, "fake:ok", last["tokens"])
     assert events[-1]["state"] == "cancelled"
+
+
+@pytest.mark.promise("MEM-22")
+def test_one_process_at_a_time_asks_a_model_about_a_users_facts(
+    fake_model: FakeModel, own_live: Callable[..., Live]
+) -> None:
+    """The studio and the command line at the same moment: whoever is second pays nothing and is told why."""
+    live = own_live(settings_for(fake_model))
+    chief = live.token("chief", "operator")
+    for number in range(3):
+        body = {"namespace": "talk", "scope": "user", "owner": "chief", "key": f"k{number}"}
+        ask(live, chief, "PUT", "/facts", {**body, "value": f"likes tea with milk and honey {number}"})
+    command = [
+        sys.executable,
+        "-m",
+        "runtime.cli",
+        "memory",
+        "consolidate",
+        "--user",
+        "chief",
+        "--with-model",
+    ]
+    env = {**os.environ, **live.env}
+    until = time.monotonic() + 60
+
+    fake_model.play(answer("{}", delay_s=60))
+    ask(live, chief, "POST", "/memory/judge", {}, 202)
+    while fake_model.count < 1:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and "asked about facts of 'chief' already" in done.stderr, done.stderr
+    ask(live, chief, "POST", "/memory/judge/cancel", {}, 202)
+    fake_model.play(answer("{}", delay_s=60))
+    with subprocess.Popen(
+        command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as other:
+        while fake_model.count < 2:
+            assert other.poll() is None, other.communicate()
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        assert (
+            ask(live, chief, "POST", "/memory/judge", {}, 409)["error"]["code"] == "consolidation.under_way"
+        )
+        (line,) = ask(live, chief, "GET", "/sessions?flow=@admin&state=running")["sessions"]
+        (*_, run) = ask(live, chief, "GET", f"/sessions/{line['uid']}")["runs"]
+        ask(live, chief, "POST", f"/runs/{run['run_id']}/cancel", {}, 202)
+        _, err = other.communicate(timeout=30)
+    assert other.returncode == 1 and "Cancelled by chief." in err, err
+    verdicts = [{"pair": number, "relation": "different"} for number in range(1, 4)]
+    fake_model.play(answer(json.dumps({"verdicts": verdicts})))
+    ask(live, chief, "POST", "/memory/judge", {}, 202)
+    while ask(live, chief, "GET", "/memory/consolidation/progress")["last"]["state"] == "running":
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    assert fake_model.count == 3
 
 
 def test_consolidation_waits_for_runs_to_end(live: Live) -> None:
