@@ -17,6 +17,8 @@ MAX_BYTES = 10_000_000
 """The largest file or standard input that is read: 10 MB."""
 MAX_DEPTH = 64
 """Levels of nesting that JSON from outside may have."""
+SHOWN = 5
+"""So many flows of a folder are named where none is nearly right."""
 
 
 class FlowFile(msgspec.Struct, frozen=True):
@@ -78,9 +80,12 @@ def _near_flow(path: Path) -> str:
         here = sorted(p.name for p in path.parent.glob("*.json") if not p.name.endswith(".script.json"))
     except OSError:
         here = []
-    near = get_close_matches(path.name, here, n=1) or here[:1]
+    near = get_close_matches(path.stem, [name.removesuffix(".json") for name in here], n=1)
     if near:
-        return f"Did you mean {path.parent / near[0]}?"
+        return f"Did you mean {path.parent / near[0]}.json?"
+    if here:
+        more = f" and {len(here) - SHOWN} more" if len(here) > SHOWN else ""
+        return f"There are: {', '.join(str(path.parent / name) for name in here[:SHOWN])}{more}."
     return "Give the path of a flow, or example:NAME; `farthing new` writes one."
 
 

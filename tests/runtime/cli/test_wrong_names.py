@@ -119,3 +119,13 @@ def test_a_run_is_looked_for_in_its_own_session(ran: Farthing) -> None:
     assert "session monday" in ran("context", "--run", run_id).out
     said = ran("events", "tuesday", "--run", run_id)
     assert said.code == 2 and "The run is of another session" in said.err
+
+
+def test_a_file_that_is_not_there_is_answered_with_what_is(farthing: Farthing, tmp_path: Path) -> None:
+    for name in ("greeter", "shop", "a1", "a2", "a3", "a4", "a5"):
+        (tmp_path / f"{name}.json").write_text("{}", encoding="utf-8")
+    near = farthing("run", str(tmp_path / "greter.json"), "Hi")
+    assert near.code == 2 and f"Did you mean {tmp_path / 'greeter.json'}?" in near.err
+    far = farthing("run", str(tmp_path / "quux.json"), "Hi")
+    assert far.code == 2 and "Did you mean" not in far.err
+    assert f"There are: {tmp_path / 'a1.json'}, " in far.err and " and 2 more." in far.err
