@@ -109,7 +109,7 @@ class Gate:
         self, account: Account, asked: Asked, attempt: int, key: str, counted: int, quote: Quote | None
     ) -> CallOpened | CallDone:
         intent = self._intent(account, asked, attempt, key, counted, quote)
-        build = Opening(account, asked, attempt, key, self.clock)
+        build = Opening(account, asked, attempt, key, self.clock, intent.counted)
         wait_s = account.wait_s or asked.request.timeout_s + WAIT_MARGIN_S
         deadline, ticket = self.clock.monotonic() + wait_s, None
         while True:

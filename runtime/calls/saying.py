@@ -22,10 +22,12 @@ from runtime.events import (
     ModelCalled,
 )
 from runtime.ledger import (
+    RECENT_CALLS,
     Admission,
     Admitted,
     Blocked,
     Counter,
+    Estimate,
     Refused,
     Rule,
     amount_text,
@@ -39,8 +41,11 @@ from runtime.record import CallHeld
 class Opening:
     """Builds the events of an admission; called inside the store's transaction."""
 
-    def __init__(self, account: Account, asked: Asked, attempt: int, key: str, clock: Clock) -> None:
+    def __init__(
+        self, account: Account, asked: Asked, attempt: int, key: str, clock: Clock, counted: Estimate
+    ) -> None:
         self.account, self.asked, self.attempt, self.key, self.clock = account, asked, attempt, key, clock
+        self.counted = counted
 
     def __call__(self, admission: Admission, counters: tuple[Counter, ...]) -> Sequence[Event]:
         now = self.clock.now()
@@ -143,8 +148,12 @@ class Opening:
                 run_id=run_id,
             )
         over = shown.limit is not None and shown.used >= shown.limit
-        words = "is used up" if over else f"has too little left for this call{_may_use(rule, refused)}"
-        needed = 0 if over else _estimate(rule, refused) or 0
+        words = (
+            "is used up"
+            if over
+            else f"has too little left for this call{_may_use(rule, refused, self.counted)}"
+        )
+        needed = 0 if over else _of_metric(rule, refused.estimate) or 0
         lower = "" if over else " Or let the agent answer in less: `max_output_tokens`."
         return BudgetExceeded(
             f"The budget {rule.name!r} {words}: {gauge_text(shown)}.",
@@ -172,14 +181,18 @@ class Opening:
         )
 
 
-def _may_use(rule: Rule, refused: Refused) -> str:
-    """The estimate that a strict budget has no room for."""
-    estimate = _estimate(rule, refused)
-    return "" if estimate is None else f", which may use {amount_text(rule.metric, estimate)}"
+def _may_use(rule: Rule, refused: Refused, counted: Estimate) -> str:
+    """The estimate that a strict budget has no room for, and where it is not ours, whose it is."""
+    amount = _of_metric(rule, refused.estimate)
+    if amount is None:
+        return ""
+    known = amount > (_of_metric(rule, counted) or 0)
+    why = f", as one of the last {RECENT_CALLS} calls of its model did" if known else ""
+    return f", which may use {amount_text(rule.metric, amount)}{why}"
 
 
-def _estimate(rule: Rule, refused: Refused) -> int | None:
-    return refused.estimate.tokens if rule.metric == "tokens" else refused.estimate.cost
+def _of_metric(rule: Rule, estimate: Estimate) -> int | None:
+    return estimate.tokens if rule.metric == "tokens" else estimate.cost
 
 
 class Closing:

@@ -181,7 +181,17 @@ async def test_strict_refuses_a_call_that_would_not_fit() -> None:
     document = agent_flow(agent={"max_output_tokens": 2000}, budgets=[budget])
     ran = await run_flow(document, "go", script=[says("never")], strict=True)
     assert ran.requests == ()
-    assert "too little left" in ran.of("agent.error")[0].message
+    said = ran.of("agent.error")[0].message
+    assert "too little left" in said and "last 20 calls" not in said
+
+
+async def test_strict_says_where_an_estimate_comes_from_that_is_another_calls() -> None:
+    async with Bench() as bench:
+        await bench.run(agent_flow(name="large"), "go", script=[says("x", 5000)])
+        budget: dict[str, Any] = {"metric": "tokens", "period": "session", "limit": 1000, "strict": True}
+        small = agent_flow(agent={"max_output_tokens": 20}, budgets=[budget], name="small")
+        ran = await bench.run(small, "go", script=[says("never")])
+    assert "as one of the last 20 calls of its model did" in ran.of("agent.error")[0].message
 
 
 @pytest.mark.promise("BUD-3")
