@@ -53,15 +53,41 @@ class FindingConfig:
     standing_boost: float = 1.0
     """Added to the user's standing instructions and preferences, which hold whatever the query is about."""
 
-    topic_boost: float = 1.0
-    """Added to a short statement about the query's subject on the attribute that the query asks for."""
+    asked_boost: float = 1.0
+    """Added to a short statement about the query's subject that is at least a third like the query; to one
+    that is less like it, in proportion."""
 
-    topic_floor: float = 0.4
-    """Votes (1 is one unambiguous word) from which a statement counts as being about an attribute."""
+    asked_weight: float = 0.5
+    """How far two statements count as alike because both are like the query."""
 
-    topic_ratio: float = 0.6
-    """A statement is about the query's attribute when it has this share of the votes of its best
-    attribute."""
+    same_head: float = 0.3
+    """Added to the likeness of two statements about one thing possessed or named by an article: my desk."""
+
+    other_head: float = 0.1
+    """Taken from the likeness of two that name different things so."""
+
+    meaning_weight: float = 0.5
+    """Weight of the cosine of two statements' vectors, above `meaning_floor`, in their likeness."""
+
+    meaning_floor: float = 0.2
+    """Cosine up to which two statements of one speaker count as no more alike than any."""
+
+    like_floor: float = 0.2
+    """Likeness, from 0, from which of two statements the later goes first; where it tells of a change, the
+    earlier is moved back."""
+
+    like_ratio: float = 0.5
+    """A statement concerns those earlier ones that are at least this share as like it as the one that is most
+    like it."""
+
+    touched_floor: float = 0.1
+    """Likeness that an earlier statement must have with the words beside a word of change (new, now)."""
+
+    replace_floor: float = 0.35
+    """Likeness from which a statement that tells of a change replaces an earlier one: that is left out."""
+
+    outdated_weight: float = 3.0
+    """Taken, for each 1 of likeness, from the score of an earlier statement that is probably outdated."""
 
     short_tokens: int = 100
     """Items up to this size pay no length penalty."""
@@ -81,7 +107,8 @@ class FindingConfig:
     """Index the speaker's name as words."""
 
     supersede: bool = True
-    """At recall, leave out short statements that a later one on the same subject and attribute replaces."""
+    """At recall, leave out short statements that a later one about the same thing replaces, and move back
+    those that one probably replaces."""
 
     candidates: int = 1024
     """How many of the best-scored items packing looks at."""

@@ -78,7 +78,7 @@ class Corpus:
         """Drop what is remembered of words only to be fast; to be called once after erasing."""
         self._names, self._days = {}, {}
         self.tokens.forget()
-        self.statements.forget_words()
+        self.statements.company.forget()
 
     def _around(self, item: Item) -> list[str]:
         """What else than its text an item is found by: subject, attribute, speaker, date."""

@@ -33,6 +33,7 @@ class Cue(NamedTuple):
         return cls(re.compile("|".join(parts), re.IGNORECASE), re.compile(first))
 
 
+_HEAD = re.compile(r"(?:\b(?:my|our|his|her|their|the)|['’]s) (\w+)(?: (\w+))?", re.IGNORECASE)
 _CLAUSE = r"(?:^|[.!?;:\n]\s*|\b(?:please|and|but|so) )"
 _STANDING = Cue.of(
     r"i (?:\w+ )?prefer / we (?:\w+ )?prefer / please (?:remember|use|keep|avoid)",
@@ -42,9 +43,9 @@ _STANDING = Cue.of(
 )
 _FIRST_PERSON = Cue.of("i / me / my / mine", "我")
 _OTHERS = Cue.of(
-    r"my (?:\w+ )?(?:cousin|brother|sister|mother|father|mom|mum|dad|son|daughter|child|kids?|wife|husband|"
-    r"girlfriend|boyfriend|partner|parents?|uncle|aunt|niece|nephew|grand\w+|friends?|boss|colleagues?|coworkers?|"
-    r"neighbou?rs?|flatmates?|roommates?|clients?|customers?)"
+    r"(?:my|\w+['’]s) (?:\w+ )?(?:cousin|brother|sister|mother|father|mom|mum|dad|son|daughter|child|kids?|"
+    r"wife|husband|girlfriend|boyfriend|partner|parents?|uncle|aunt|niece|nephew|grand\w+|friends?|boss|colleagues?|"
+    r"coworkers?|neighbou?rs?|flatmates?|roommates?|clients?|customers?)"
 )
 _MORE = re.compile(
     r"\b(?:was|were|did|had|before|previous(?:ly)?|used to|former(?:ly)?|histor\w+|original(?:ly)?|ever|"
@@ -79,8 +80,20 @@ NEARBY_CHANGE = (
     "registered increased decreased reduced extended raised lowered"
 )
 """Words that tell of a change only of what stands beside them: a new car, not new curtains in an old flat."""
-MUTE_WORDS = NEARBY_CHANGE + " old one more change switch last week month day year still go up start over"
-"""Words that go with anything, so they say nothing of what a statement is about."""
+MUTE_WORDS = (
+    "now nowadays currently new old one more last this week month year still up longer anymore instead usual "
+    "previous change changed changing switch replace replaced update updated these from on start started go "
+    "went"
+)
+"""Words of time and change that go with anything, so they say nothing of what a statement is about."""
+CHANGES_OF_STATE = (
+    "live reside stay settle settled based move moved relocate relocated 住 搬",
+    "work employ employed hire hired promote promoted quit resign resigned retire retired",
+    "own keep acquire buy bought sell sold",
+    "use adopt adopted abandon abandoned migrate migrated",
+    "attend enrol enrolled join joined register registered",
+)
+"""Verbs of change with those of the states that they begin and end: who moved lives elsewhere."""
 
 Marks = Container[str]
 """What the words of a text let expect of it (`marks_of` of each)."""
@@ -108,6 +121,16 @@ def is_first_person(text: str, marks: Marks) -> bool:
 def is_about_self(text: str, marks: Marks) -> bool:
     """Whether a statement's subject is the speaker, and not the speaker's cousin or friend."""
     return is_first_person(text, marks) and not _has("others", text, marks)
+
+
+def is_about_others(text: str, marks: Marks) -> bool:
+    """Whether a statement's subject is somebody's cousin or friend."""
+    return _has("others", text, marks)
+
+
+def heads(text: str) -> str:
+    """The words after possessives and articles: what is said to be somebody's, or known."""
+    return " ".join(" ".join(pair) for pair in _HEAD.findall(text))
 
 
 def is_statement(text: str, marks: Marks) -> bool:

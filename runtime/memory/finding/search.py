@@ -8,12 +8,15 @@ import numpy as np
 
 from runtime.memory.finding import query as queries
 from runtime.memory.finding.columns import Array
+from runtime.memory.finding.config import FindingConfig
 from runtime.memory.finding.corpus import Corpus
 from runtime.memory.finding.items import Hit, Parts, Recalled, Skipped
 from runtime.memory.finding.pack import Out, Packed, pack, repeats
 from runtime.memory.finding.query import Query
 from runtime.memory.finding.ranking import Asked, Order, explained, order
 from runtime.memory.finding.supersede import Standing, standing
+
+_AHEAD = 1e-3
 
 
 class Ranked(NamedTuple):
@@ -43,27 +46,35 @@ def recall(corpus: Corpus, asked: Asked) -> Recalled:
 
 
 def _with_standing(corpus: Corpus, query: Query, order: Order) -> Ranked:
-    """Lift statements on what is asked, and give a current statement the best score of those it replaces."""
+    """Lift statements on what is asked, give a current statement the best score of those it replaces, and
+    move back what is probably outdated."""
     rows, values = order.rows.tolist(), order.scores.tolist()
-    if not corpus.config.supersede:
+    config, vectors = corpus.config, corpus.vectors
+    if not config.supersede:
         return Ranked(rows, values, {}, {})
-    checked = rows[: corpus.config.statements]
-    found = standing(checked, corpus.columns["start"], query, corpus.statements, corpus.config)
-    if not found.asked and not found.replaced:
+    checked, meaning = rows[: config.statements], vectors.centred if len(vectors) else None
+    found = standing(checked, corpus.columns["start"], query, corpus.statements, config, meaning)
+    if not found.asked:
         return Ranked(rows, values, {}, {})
     scores = dict(zip(rows, values, strict=True))
-    lifts = _lifts(found, scores, corpus.config.topic_boost)
+    lifts = _lifts(found, scores, config)
     for row, lift in lifts.items():
         scores[row] += lift
     rows.sort(key=lambda row: -scores[row])
     return Ranked(rows, [scores[row] for row in rows], lifts, found.replaced)
 
 
-def _lifts(found: Standing, scores: dict[int, float], boost: float) -> dict[int, float]:
-    lifts = dict.fromkeys(found.asked, boost)
-    for old, current in found.replaced.items():
-        high = scores[old] + lifts.get(old, 0.0)
-        lifts[current] = max(lifts.get(current, 0.0), high - scores[current])
+def _lifts(found: Standing, scores: dict[int, float], config: FindingConfig) -> dict[int, float]:
+    lifts = {row: config.asked_boost * min(1.0, 3 * like) for row, like in found.asked.items() if like}
+    newer = [*found.replaced.items(), *((old, one.row) for old, one in found.outdated.items())]
+    best: dict[int, float] = {}
+    for old, new in newer:
+        best[new] = max(best.get(new, scores[new]), scores[old] + lifts.get(old, 0.0))
+    for new, high in best.items():
+        lifts[new] = max(lifts.get(new, 0.0), high - scores[new] + _AHEAD)
+    for old, one in found.outdated.items():
+        if one.sure:
+            lifts[old] = min(lifts.get(old, 0.0), 0.0) - config.outdated_weight * one.sure
     return lifts
 
 

@@ -1,61 +1,97 @@
-"""Supersession: intervals of items that state the same (subject, attribute), and, for free text, which of the
-candidates of one recall a later statement replaces."""
+"""Supersession in free text: which of the candidates of one recall a later statement about the same thing
+replaces, or makes doubtful. No list says what things there are: likeness of words, of the company they keep,
+of what is possessed and, where there are embeddings, of meaning decide."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
 
 from runtime.memory.finding.columns import Array
+from runtime.memory.finding.company import Profile, likeness
 from runtime.memory.finding.config import FindingConfig
 from runtime.memory.finding.query import Query
-from runtime.memory.finding.statements import Statement, Statements, best
+from runtime.memory.finding.statements import Statement, Statements
+
+Meaning = Callable[[Sequence[int]], Array]
+"""The centred vectors of rows."""
+
+
+class Newer(NamedTuple):
+    """The row that follows an older one about the same thing; how sure that is, 0 where nothing tells of a
+    change: the newer then only goes first."""
+
+    row: int
+    sure: float
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
     """What the statements among the candidates say about the query's subject.
 
-    `replaced` maps a row to the row of the statement that replaces it; `asked` are the rows that state the
-    attribute the query asks for.
+    `replaced` maps a row to the row of the statement that surely replaces it, `outdated` one to what probably
+    does; `asked` is how much like the query each statement is, from 0 to 1.
     """
 
     replaced: dict[int, int]
-    asked: frozenset[int]
+    outdated: dict[int, Newer]
+    asked: dict[int, float]
 
 
-NOTHING = Standing({}, frozenset())
+NOTHING = Standing({}, {}, {})
+
+
+class _Told(NamedTuple):
+    """One statement about the query's subject."""
+
+    row: int
+    at: float
+    statement: Statement
+    profile: Profile
+    asked: float
 
 
 def standing(
-    rows: Sequence[int], starts: Array, query: Query, statements: Statements, config: FindingConfig
+    rows: Sequence[int],
+    starts: Array,
+    query: Query,
+    statements: Statements,
+    config: FindingConfig,
+    meaning: Meaning | None = None,
 ) -> Standing:
-    """Sort the statements among `rows` by subject and attribute; the last that tells of a change replaces
-    earlier ones. A query for more than what holds now replaces nothing. Statements of other subjects than the
-    query's are never looked at.
+    """Compare the statements among `rows` that are about the query's subject; others are never looked at. A
+    query for more than what holds now replaces nothing.
     """
-    if not query.names and not query.first_person:
+    groups: dict[frozenset[str], list[int]] = {}
+    if query.names or query.first_person:
+        for row in rows:
+            statement = statements.get(row)
+            subject = None if statement is None else _subject(statement, query)
+            if subject is not None:
+                groups.setdefault(subject, []).append(row)
+    if not groups:
         return NOTHING
-    asked_topic = best(statements.votes(set(query.terms) - query.names), config.topic_floor)
-    groups: dict[tuple[frozenset[str], str], list[int]] = {}
-    asked: list[int] = []
-    for row in rows:
-        statement = statements.get(row)
-        subject = None if statement is None else _subject(statement, query)
-        if statement is None or subject is None:
+    found = Standing({}, {}, {})
+    company, without = statements.company, query.names
+    wanted = company.profile(statements.telling(frozenset(query.terms)), without)
+    for group in groups.values():
+        if len(group) < 2:
             continue
-        topic = _topic(statements.votes(statement.terms - query.names), asked_topic, config)
-        if topic is None:
-            continue
-        groups.setdefault((subject, topic), []).append(row)
-        if topic == asked_topic:
-            asked.append(row)
-    if query.wants_more:
-        return Standing({}, frozenset(asked))
-    replaced: dict[int, int] = {}
-    for (_, topic), group in groups.items():
-        replaced.update(_replaced(group, topic, starts, statements))
-    return Standing(replaced, frozenset(asked))
+        told: list[_Told] = []
+        for row in sorted(group, key=lambda row: (float(starts[row]), row)):
+            statement = statements.get(row)
+            if statement is not None:
+                profile = company.profile(statement.terms, without)
+                found.asked[row] = likeness(wanted, profile)
+                told.append(_Told(row, float(starts[row]), statement, profile, found.asked[row]))
+        if not query.wants_more:
+            vectors = None if meaning is None else meaning([one.row for one in told])
+            _compare(told, vectors, _Rule(statements, without, config), found)
+    return found
 
 
 def _subject(statement: Statement, query: Query) -> frozenset[str] | None:
@@ -66,19 +102,72 @@ def _subject(statement: Statement, query: Query) -> frozenset[str] | None:
     return frozenset() if query.first_person and statement.about_user else None
 
 
-def _topic(votes: dict[str, float], asked: str | None, config: FindingConfig) -> str | None:
-    if asked is not None:
-        vote = votes.get(asked, 0.0)
-        if vote >= config.topic_floor and vote >= config.topic_ratio * max(votes.values()):
-            return asked
-    return best(votes, config.topic_floor)
+class _Rule(NamedTuple):
+    """What comparing goes by."""
+
+    statements: Statements
+    without: frozenset[str]
+    config: FindingConfig
+
+    def like(self, old: _Told, new: _Told, words: float, dense: float) -> float:
+        """How surely two statements are about the same thing, by the likeness of their words and of their
+        meaning among other things; 1 and more is beyond doubt."""
+        config = self.config
+        like = words + config.asked_weight * sqrt(old.asked * new.asked)
+        if old.statement.heads and new.statement.heads:
+            apart = old.statement.heads.isdisjoint(new.statement.heads)
+            like += -config.other_head if apart else config.same_head
+        return like + config.meaning_weight * max(0.0, dense - config.meaning_floor)
+
+    def touched(self, new: _Told) -> Profile | None:
+        """What the statement says has changed; None: nothing."""
+        if new.statement.change:
+            return new.profile
+        company = self.statements.company
+        near = self.statements.telling(new.statement.near_change)
+        known = [term for term in near if company.shared(term)]
+        return company.profile(known, self.without) if known else None
 
 
-def _replaced(group: list[int], topic: str, starts: Array, statements: Statements) -> dict[int, int]:
-    by_time = sorted(group, key=lambda row: float(starts[row]))
-    while len(by_time) > 1:
-        last = by_time.pop()
-        statement = statements.get(last)
-        if statement is not None and statements.changes(statement, topic):
-            return {row: last for row in by_time if starts[row] < starts[last]}
-    return {}
+def _compare(told: Sequence[_Told], vectors: Array | None, rule: _Rule, found: Standing) -> None:
+    """Find what each statement, the last first, replaces of those before it."""
+    config, words = rule.config, _alike(told)
+    dense = np.zeros_like(words) if vectors is None else vectors @ vectors.T
+    for place in range(len(told) - 1, 0, -1):
+        new = told[place]
+        older = [at for at in range(place) if told[at].at < new.at]
+        if not older:
+            continue
+        likes = {
+            at: rule.like(told[at], new, float(words[at, place]), float(dense[at, place])) for at in older
+        }
+        floor = max(config.like_floor, config.like_ratio * max(likes.values()))
+        touched = rule.touched(new)
+        for at, like in likes.items():
+            old = told[at]
+            if like < floor or old.row in found.replaced:
+                continue
+            if touched is None:
+                found.outdated.setdefault(old.row, Newer(new.row, 0.0))
+            elif likeness(old.profile, touched) >= config.touched_floor:
+                _put(found, old.row, new.row, like, config)
+
+
+def _alike(told: Sequence[_Told]) -> Array:
+    """The likeness of each two profiles, in one product."""
+    places: dict[str, int] = {}
+    columns = [places.setdefault(term, len(places)) for one in told for term in one.profile]
+    rows = np.repeat(np.arange(len(told)), [len(one.profile) for one in told])
+    matrix = np.zeros((len(told), len(places)), dtype=np.float32)
+    matrix[rows, columns] = [weight for one in told for weight in one.profile.values()]
+    found: Array = matrix @ matrix.T
+    return found
+
+
+def _put(found: Standing, old: int, new: int, like: float, config: FindingConfig) -> None:
+    if like >= config.replace_floor:
+        found.replaced[old] = found.replaced.get(new, new)
+        found.outdated.pop(old, None)
+    elif old not in found.outdated or not found.outdated[old].sure:
+        ahead = found.outdated.get(new)
+        found.outdated[old] = Newer(new if ahead is None else ahead.row, like)

@@ -115,6 +115,18 @@ class Vectors:
         found: Array = (units @ aim - np.float32(self._mean @ aim)) * self._scales[rows]
         return found
 
+    def centred(self, rows: Sequence[int]) -> Array:
+        """The vectors of these rows, centred, of length 1; zero without a vector."""
+        found = np.zeros((len(rows), len(self._sum)), dtype=np.float32)
+        for place, row in enumerate(rows):
+            if row < len(self._present) and self._present[row]:
+                block, at = divmod(row, _BLOCK)
+                found[place, :_HEAD] = self._heads[block][at]
+                found[place, _HEAD:] = self._tails[block][at]
+                found[place] -= self._mean
+                found[place] *= self._scales[row]
+        return found
+
     def _spread(self, rough: Array, aim: Array) -> Array:
         """Estimates with the spread that the exact cosines have, by samples of the rows."""
         step = max(1, len(rough) // _SAMPLES // _SAMPLE) * _SAMPLE

@@ -17,6 +17,7 @@ from runtime.memory.finding.finder import IndexFinder
 from runtime.memory.finding.scenarios import Conversation, Question, Turn, load
 from tests.runtime.memory.finding.build import START
 from tests.runtime.memory.finding.scenario_maker import make_scenario
+from tests.runtime.memory.finding.update_maker import make_updates
 
 # "[2025-01-01] user: " has 19 characters, so 21 more make 10 tokens.
 TURNS = {name: Turn(name, "user", "user", START, f"{name} word of 21 chars."[:21]) for name in "abcd"}
@@ -124,6 +125,15 @@ def test_finding_on_made_up_conversations_stays_above_its_floors() -> None:
     assert report.means["evidence@500"] >= 0.9
     assert report.means["current_first@500"] >= 0.8
     assert report.means["conflict@500"] <= 0.2
+
+
+def test_supersession_finds_changes_of_any_matter() -> None:
+    scenarios = [make_updates(seed) for seed in range(4)]
+    plain = evaluate(scenarios, lambda: IndexFinder(FindingConfig(supersede=False)), SystemClock())
+    whole = evaluate(scenarios, IndexFinder, SystemClock())
+    assert whole.means["current_first@500"] >= max(0.55, plain.means["current_first@500"] + 0.25)
+    assert whole.means["conflict@500"] <= plain.means["conflict@500"] - 0.25
+    assert whole.means["evidence@4000"] >= 0.92
 
 
 def test_supersession_on_made_up_conversations_costs_no_evidence() -> None:
