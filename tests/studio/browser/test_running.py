@@ -99,6 +99,17 @@ def test_cancel_is_told_at_once_and_keeps_the_session(tab: Tab, live: Live) -> N
     ]
 
 
+def test_a_sessions_page_cancels_the_run_that_is_on(tab: Tab, live: Live) -> None:
+    path = slow(live, "watched", 30)
+    chief = live.token("chief", "operator")
+    run = live.request("POST", f"{A}/runs", {"path": path, "input": "Go"}, token=chief).json
+    tab.go(f"/sessions/{run['session_uid']}")
+    tab.top.get_by_role("button", name="Cancel").click()
+    expect(tab.top.locator(".state")).to_have_text("cancelled")
+    expect(tab.top.get_by_role("button", name="Cancel")).to_have_count(0)
+    assert live.wait(chief, run["run_id"])["state"] == "cancelled"
+
+
 def test_escape_cancels(tab: Tab, live: Live) -> None:
     tab.flow(slow(live, "escaped", 20))
     tab.run("Go")

@@ -73,6 +73,7 @@ export function SessionPage({ uid, run, seq }: { uid: string; run: string | null
         {data && <span className={`state ${data.state}`}>{data.state}</span>}
         <span className="grow" />
         <ConnectionState />
+        <CancelRuns runs={timeline.top.filter((each) => each.kind === 'run' && each.state === 'running').flatMap((each) => each.run ?? [])} />
         {data && (
           <dl className="totals">
             <div><dt>Runs</dt><dd>{count(data.run_count)}</dd></div>
@@ -100,6 +101,25 @@ export function SessionPage({ uid, run, seq }: { uid: string; run: string | null
             : <p className="pad muted">{connection === 'ended' ? 'This session has no events.' : 'Reading the timeline…'}</p>}
       </div>
     </main>
+  )
+}
+
+/** Ends the runs that are on, whichever process has them; the timeline tells when they have ended. */
+function CancelRuns({ runs }: { runs: readonly string[] }) {
+  const [asked, setAsked] = useState<readonly string[]>([])
+  const [error, setError] = useState<Error | null>(null)
+  if (!runs.length) return null
+  const all = runs.every((run) => asked.includes(run))
+  const cancel = () => {
+    setError(null)
+    setAsked(runs)
+    Promise.all(runs.map((run) => api.cancelRun(run))).catch((failed: Error) => { setError(failed); setAsked([]) })
+  }
+  return (
+    <>
+      {error !== null && <span className="state failed" role="alert">{error.message}</span>}
+      <button type="button" className="run cancel" disabled={all} onClick={cancel}><Icon name="stop" />{all ? 'Cancelling…' : 'Cancel'}</button>
+    </>
   )
 }
 
