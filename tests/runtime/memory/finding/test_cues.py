@@ -17,13 +17,14 @@ READINGS: tuple[Callable[[str, Marks], bool], ...] = (
     cues.is_standing,
     cues.is_first_person,
     cues.is_about_self,
+    cues.is_about_others,
     cues.is_statement,
     cues.tells_change,
 )
 WORDS = """
 from now on no longer more any anymore instead as of relocated switched gave it up took starts over
 went always never make sure don't ever remember to whenever I when ask we usually prefer please use my dear
-cousin if would grandmother thinking about changed her mind wishes years ago I'm mine Porto tea . , ; ! ?
+cousin Ivo's if would grandmother thinking about changed her mind wishes years ago I'm Porto tea . , ; ! ?
 2031 Dr. 不再 我 游戏 Zoë
 """
 
@@ -46,6 +47,7 @@ def test_a_wording_is_found_as_if_it_were_looked_for_everywhere(text: str) -> No
         (cues.is_standing, "请记住我的名字"),
         (cues.is_first_person, "I'm off to Porto"),
         (cues.is_about_self, "My dear old house is sold"),
+        (cues.is_about_others, "Ivo's older cousin is from Porto"),
         (cues.is_statement, "Dr. Vos sees patients on Mondays."),
         (cues.tells_change, "We don't meet there ANYMORE"),
         (cues.tells_change, "She gave sugar up"),
@@ -62,6 +64,7 @@ def test_a_wording_is_found(reading: Callable[[str, Marks], bool], text: str) ->
         (cues.is_standing, "It always rains in Bergen"),
         (cues.is_first_person, "Ivo has a mineral water"),
         (cues.is_about_self, "My dear grandmother is from Porto"),
+        (cues.is_about_others, "Ivo's bike is from Porto"),
         (cues.is_statement, "Perhaps we meet in Porto"),
         (cues.is_statement, "We met. It rained"),
         (cues.tells_change, "They longed for more"),
