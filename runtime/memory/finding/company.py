@@ -12,6 +12,7 @@ _SINGLE = 0.3
 _SHARE = 1.5
 _COMMON = 64
 _KEPT = 24
+_REMEMBERED = 4096
 _NOTHING: Profile = {}
 
 
@@ -30,6 +31,7 @@ class Company:
         self._met: dict[str, dict[str, int]] = {}
         self._weights: dict[str, float] = {}
         self._around: dict[str, Profile] = {}
+        self._told: dict[tuple[frozenset[str], frozenset[str]], Profile] = {}
 
     def add(self, terms: frozenset[str]) -> None:
         """Take a statement of these terms in."""
@@ -41,11 +43,20 @@ class Company:
 
     def forget(self) -> None:
         """Drop what is remembered only to be fast: it holds words of queries."""
-        self._weights, self._around = {}, {}
+        self._weights, self._around, self._told = {}, {}, {}
 
     def shared(self, term: str) -> bool:
         """Whether more than one statement has the term: one alone proves nothing about it."""
         return self._counts.get(term, 0) > 1
+
+    def profile_of(self, statement: frozenset[str], without: frozenset[str]) -> Profile:
+        """`profile` of a statement that was added; remembered until another is."""
+        found = self._told.get((statement, without))
+        if found is None:
+            if len(self._told) >= _REMEMBERED:
+                self._told = {}
+            found = self._told[statement, without] = self.profile(statement, without)
+        return found
 
     def profile(self, terms: Iterable[str], without: frozenset[str]) -> Profile:
         """What a text of these terms is about: they and the company that they keep, but for those

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -85,7 +84,7 @@ def standing(
         for row in sorted(group, key=lambda row: (float(starts[row]), row)):
             statement = statements.get(row)
             if statement is not None:
-                profile = company.profile(statement.terms, without)
+                profile = company.profile_of(statement.terms, without)
                 found.asked[row] = likeness(wanted, profile)
                 told.append(_Told(row, float(starts[row]), statement, profile, found.asked[row]))
         if not query.wants_more:
@@ -109,15 +108,20 @@ class _Rule(NamedTuple):
     without: frozenset[str]
     config: FindingConfig
 
-    def like(self, old: _Told, new: _Told, words: float, dense: float) -> float:
-        """How surely two statements are about the same thing, by the likeness of their words and of their
-        meaning among other things; 1 and more is beyond doubt."""
+    def likes(self, told: Sequence[_Told], vectors: Array | None) -> Array:
+        """How surely each two statements are about the same thing, by the likeness of their words and of
+        their meaning among other things; 1 and more is beyond doubt."""
         config = self.config
-        like = words + config.asked_weight * sqrt(old.asked * new.asked)
-        if old.statement.heads and new.statement.heads:
-            apart = old.statement.heads.isdisjoint(new.statement.heads)
-            like += -config.other_head if apart else config.same_head
-        return like + config.meaning_weight * max(0.0, dense - config.meaning_floor)
+        asked = np.sqrt([one.asked for one in told])
+        likes = _alike([one.profile for one in told]) + config.asked_weight * np.outer(asked, asked)
+        heads = _alike([dict.fromkeys(one.statement.heads, 1.0) for one in told])
+        headed = np.diagonal(heads) > 0
+        same = np.where(heads > 0, config.same_head, -config.other_head)
+        likes += np.where(np.outer(headed, headed), same, 0.0)
+        if vectors is not None:
+            likes += config.meaning_weight * np.maximum(0.0, vectors @ vectors.T - config.meaning_floor)
+        found: Array = likes
+        return found
 
     def touched(self, new: _Told) -> Profile | None:
         """What the statement says has changed; None: nothing."""
@@ -131,21 +135,19 @@ class _Rule(NamedTuple):
 
 def _compare(told: Sequence[_Told], vectors: Array | None, rule: _Rule, found: Standing) -> None:
     """Find what each statement, the last first, replaces of those before it."""
-    config, words = rule.config, _alike(told)
-    dense = np.zeros_like(words) if vectors is None else vectors @ vectors.T
+    config, likes = rule.config, rule.likes(told, vectors)
+    at_times = np.array([one.at for one in told])
     for place in range(len(told) - 1, 0, -1):
         new = told[place]
-        older = [at for at in range(place) if told[at].at < new.at]
-        if not older:
+        older = np.flatnonzero(at_times[:place] < new.at)
+        if not len(older):
             continue
-        likes = {
-            at: rule.like(told[at], new, float(words[at, place]), float(dense[at, place])) for at in older
-        }
-        floor = max(config.like_floor, config.like_ratio * max(likes.values()))
+        near = likes[older, place]
+        floor = max(config.like_floor, config.like_ratio * float(near.max()))
         touched = rule.touched(new)
-        for at, like in likes.items():
-            old = told[at]
-            if like < floor or old.row in found.replaced:
+        for at in older[near >= floor].tolist():
+            old, like = told[at], float(likes[at, place])
+            if old.row in found.replaced:
                 continue
             if touched is None:
                 found.outdated.setdefault(old.row, Newer(new.row, 0.0))
@@ -153,13 +155,13 @@ def _compare(told: Sequence[_Told], vectors: Array | None, rule: _Rule, found: S
                 _put(found, old.row, new.row, like, config)
 
 
-def _alike(told: Sequence[_Told]) -> Array:
+def _alike(profiles: Sequence[Profile]) -> Array:
     """The likeness of each two profiles, in one product."""
     places: dict[str, int] = {}
-    columns = [places.setdefault(term, len(places)) for one in told for term in one.profile]
-    rows = np.repeat(np.arange(len(told)), [len(one.profile) for one in told])
-    matrix = np.zeros((len(told), len(places)), dtype=np.float32)
-    matrix[rows, columns] = [weight for one in told for weight in one.profile.values()]
+    columns = [places.setdefault(term, len(places)) for one in profiles for term in one]
+    rows = np.repeat(np.arange(len(profiles)), [len(one) for one in profiles])
+    matrix = np.zeros((len(profiles), len(places)), dtype=np.float32)
+    matrix[rows, columns] = [weight for one in profiles for weight in one.values()]
     found: Array = matrix @ matrix.T
     return found
 
