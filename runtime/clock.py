@@ -53,9 +53,7 @@ def uuid7(ms: int, tail: int) -> str:
 class SystemClock:
     """The machine's clock and randomness."""
 
-    now: Callable[[], datetime] = partial(
-        datetime.now, UTC
-    )  # every node asks: no frame of ours for it
+    now: Callable[[], datetime] = partial(datetime.now, UTC)  # every node asks: no frame of ours for it
 
     def monotonic(self) -> float:
         return time.monotonic()
