@@ -3,8 +3,13 @@ Words that come in the same company (live and reside, both with names of towns) 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from runtime.memory.finding.columns import Array
 
 Profile = Mapping[str, float]
 """Weights of terms, of length 1, or empty."""
@@ -14,6 +19,14 @@ _COMMON = 64
 _KEPT = 24
 _REMEMBERED = 4096
 _NOTHING: Profile = {}
+
+
+class Known(NamedTuple):
+    """A statement's profile, and the same as numbers of terms with their weights."""
+
+    profile: Profile
+    terms: Array
+    weights: Array
 
 
 class Company:
@@ -31,7 +44,8 @@ class Company:
         self._met: dict[str, dict[str, int]] = {}
         self._weights: dict[str, float] = {}
         self._around: dict[str, Profile] = {}
-        self._told: dict[tuple[frozenset[str], frozenset[str]], Profile] = {}
+        self._told: dict[tuple[frozenset[str], frozenset[str]], Known] = {}
+        self._numbers: dict[str, int] = {}
 
     def add(self, terms: frozenset[str]) -> None:
         """Take a statement of these terms in."""
@@ -43,19 +57,22 @@ class Company:
 
     def forget(self) -> None:
         """Drop what is remembered only to be fast: it holds words of queries."""
-        self._weights, self._around, self._told = {}, {}, {}
+        self._weights, self._around, self._told, self._numbers = {}, {}, {}, {}
 
     def shared(self, term: str) -> bool:
         """Whether more than one statement has the term: one alone proves nothing about it."""
         return self._counts.get(term, 0) > 1
 
-    def profile_of(self, statement: frozenset[str], without: frozenset[str]) -> Profile:
+    def known(self, statement: frozenset[str], without: frozenset[str]) -> Known:
         """`profile` of a statement that was added; remembered until another is."""
         found = self._told.get((statement, without))
         if found is None:
             if len(self._told) >= _REMEMBERED:
                 self._told = {}
-            found = self._told[statement, without] = self.profile(statement, without)
+            profile, numbers = self.profile(statement, without), self._numbers
+            terms = np.array([numbers.setdefault(term, len(numbers)) for term in profile], dtype=np.intp)
+            weights = np.array(list(profile.values()), dtype=np.float32)
+            found = self._told[statement, without] = Known(profile, terms, weights)
         return found
 
     def profile(self, terms: Iterable[str], without: frozenset[str]) -> Profile:
@@ -107,6 +124,19 @@ class Company:
             found = _unit({other: weight for weight, other in weights})
             self._around[term] = found
         return found
+
+
+def alike(known: Sequence[Known]) -> Array:
+    """The likeness of each two, in one product."""
+    terms = np.concatenate([one.terms for one in known])
+    seen = np.zeros(int(terms.max(initial=-1)) + 1, dtype=np.intp)
+    seen[terms] = 1
+    columns = np.cumsum(seen) - 1
+    rows = np.repeat(np.arange(len(known)), [len(one.terms) for one in known])
+    matrix = np.zeros((len(known), int(seen.sum())), dtype=np.float32)
+    matrix[rows, columns[terms]] = np.concatenate([one.weights for one in known])
+    found: Array = matrix @ matrix.T
+    return found
 
 
 def likeness(one: Profile, other: Profile) -> float:

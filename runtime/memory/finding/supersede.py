@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from runtime.memory.finding.columns import Array
-from runtime.memory.finding.company import Profile, likeness
+from runtime.memory.finding.company import Known, Profile, alike, likeness
 from runtime.memory.finding.config import FindingConfig
 from runtime.memory.finding.query import Query
 from runtime.memory.finding.statements import Statement, Statements
@@ -50,7 +50,7 @@ class _Told(NamedTuple):
     row: int
     at: float
     statement: Statement
-    profile: Profile
+    known: Known
     asked: float
 
 
@@ -84,9 +84,9 @@ def standing(
         for row in sorted(group, key=lambda row: (float(starts[row]), row)):
             statement = statements.get(row)
             if statement is not None:
-                profile = company.profile_of(statement.terms, without)
-                found.asked[row] = likeness(wanted, profile)
-                told.append(_Told(row, float(starts[row]), statement, profile, found.asked[row]))
+                known = company.known(statement.terms, without)
+                found.asked[row] = likeness(wanted, known.profile)
+                told.append(_Told(row, float(starts[row]), statement, known, found.asked[row]))
         if not query.wants_more:
             vectors = None if meaning is None else meaning([one.row for one in told])
             _compare(told, vectors, _Rule(statements, without, config), found)
@@ -113,11 +113,12 @@ class _Rule(NamedTuple):
         their meaning among other things; 1 and more is beyond doubt."""
         config = self.config
         asked = np.sqrt([one.asked for one in told])
-        likes = _alike([one.profile for one in told]) + config.asked_weight * np.outer(asked, asked)
-        heads = _alike([dict.fromkeys(one.statement.heads, 1.0) for one in told])
-        headed = np.diagonal(heads) > 0
-        same = np.where(heads > 0, config.same_head, -config.other_head)
-        likes += np.where(np.outer(headed, headed), same, 0.0)
+        likes = alike([one.known for one in told]) + config.asked_weight * np.outer(asked, asked)
+        headed = [place for place, one in enumerate(told) if one.statement.heads]
+        for place in headed:
+            heads = told[place].statement.heads
+            apart = [heads.isdisjoint(told[other].statement.heads) for other in headed]
+            likes[place, headed] += np.where(apart, -config.other_head, config.same_head)
         if vectors is not None:
             likes += config.meaning_weight * np.maximum(0.0, vectors @ vectors.T - config.meaning_floor)
         found: Array = likes
@@ -126,7 +127,7 @@ class _Rule(NamedTuple):
     def touched(self, new: _Told) -> Profile | None:
         """What the statement says has changed; None: nothing."""
         if new.statement.change:
-            return new.profile
+            return new.known.profile
         company = self.statements.company
         near = self.statements.telling(new.statement.near_change)
         known = [term for term in near if company.shared(term)]
@@ -151,19 +152,8 @@ def _compare(told: Sequence[_Told], vectors: Array | None, rule: _Rule, found: S
                 continue
             if touched is None:
                 found.outdated.setdefault(old.row, Newer(new.row, 0.0))
-            elif likeness(old.profile, touched) >= config.touched_floor:
+            elif likeness(old.known.profile, touched) >= config.touched_floor:
                 _put(found, old.row, new.row, like, config)
-
-
-def _alike(profiles: Sequence[Profile]) -> Array:
-    """The likeness of each two profiles, in one product."""
-    places: dict[str, int] = {}
-    columns = [places.setdefault(term, len(places)) for one in profiles for term in one]
-    rows = np.repeat(np.arange(len(profiles)), [len(one) for one in profiles])
-    matrix = np.zeros((len(profiles), len(places)), dtype=np.float32)
-    matrix[rows, columns] = [weight for one in profiles for weight in one.values()]
-    found: Array = matrix @ matrix.T
-    return found
 
 
 def _put(found: Standing, old: int, new: int, like: float, config: FindingConfig) -> None:
