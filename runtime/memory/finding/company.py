@@ -15,7 +15,7 @@ Profile = Mapping[str, float]
 """Weights of terms, of length 1, or empty."""
 _SINGLE = 0.3
 _SHARE = 1.5
-_COMMON = 64
+_COMMON = 32
 _KEPT = 24
 _REMEMBERED = 4096
 _NOTHING: Profile = {}
@@ -34,7 +34,7 @@ class Company:
 
     A term weighs the square of the logarithm of its rarity (the product that TF-IDF compares by), one of a
     single statement 0.3 of that: no other statement can be like it. Company counts 1.5 times what the words
-    themselves do; terms of more than 64 statements go with anything and have none. Of a term's company
+    themselves do; terms of more than 32 statements go with anything and have none. Of a term's company
     the 24 that weigh most are looked at.
     """
 
