@@ -218,7 +218,6 @@ async def test_runs_at_the_same_time_share_the_one_slot(here: Place) -> None:
 
 
 def test_command_runs_records_and_rehearses(local_model: LocalModel, own_home: Path, tmp_path: Path) -> None:
-    own_home.mkdir(parents=True)
     (own_home / "config.toml").write_text(settings(local_model), encoding="utf-8")
     (own_home / "config.toml").chmod(0o600)
     (tmp_path / "flow.json").write_text(json.dumps(agent_flow(agent=SHORT, memory={})), encoding="utf-8")
@@ -246,7 +245,6 @@ def test_page_serves_a_model_as_it_shows(own_home: Path, tmp_path: Path, local_m
         try:
             assert server.stdout is not None
             address = server.stdout.readline().strip()
-            own_home.mkdir(parents=True)
             config = shown.replace("http://127.0.0.1:8080", address)
             (own_home / "config.toml").write_text(config, encoding="utf-8")
             (own_home / "config.toml").chmod(0o600)
