@@ -45,7 +45,7 @@ def _own(wanted: type[Any]) -> dict[str, Any]:
 
 
 def _dress(shape: type[Any], schema: dict[str, Any]) -> None:
-    """Titles, helps, and one constant where there is one choice."""
+    """Helps, and choices in the order in which they were written."""
     texts, orders = helps(shape), written_order(shape)
     properties = schema["properties"]
     for field in msgspec.structs.fields(shape):

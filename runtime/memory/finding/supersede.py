@@ -65,13 +65,13 @@ def standing(
     """Compare the statements among `rows` that are about the query's subject; others are never looked at. A
     query for more than what holds now replaces nothing.
     """
-    groups: dict[frozenset[str], list[int]] = {}
+    groups: dict[frozenset[str], list[tuple[int, Statement]]] = {}
     if query.names or query.first_person:
         for row in rows:
             statement = statements.get(row)
             subject = None if statement is None else _subject(statement, query)
-            if subject is not None:
-                groups.setdefault(subject, []).append(row)
+            if statement is not None and subject is not None:
+                groups.setdefault(subject, []).append((row, statement))
     if not groups:
         return NOTHING
     found = Standing({}, {}, {})
@@ -81,12 +81,10 @@ def standing(
         if len(group) < 2:
             continue
         told: list[_Told] = []
-        for row in sorted(group, key=lambda row: (float(starts[row]), row)):
-            statement = statements.get(row)
-            if statement is not None:
-                known = company.known(statement.terms, without)
-                found.asked[row] = likeness(wanted, known.profile)
-                told.append(_Told(row, float(starts[row]), statement, known, found.asked[row]))
+        for at, row, statement in sorted((float(starts[row]), row, statement) for row, statement in group):
+            known = company.known(statement.terms, without)
+            found.asked[row] = likeness(wanted, known.profile)
+            told.append(_Told(row, at, statement, known, found.asked[row]))
         if not query.wants_more:
             vectors = None if meaning is None else meaning([one.row for one in told])
             _compare(told, vectors, _Rule(statements, without, config), found)
