@@ -50,7 +50,7 @@ def create_app(
     routes: list[BaseRoute] = [route_of(endpoint, studio) for endpoint in endpoints()]
     routes.append(Route("/health", health))
     if pages:
-        routes += page_routes()
+        routes += page_routes(theme=lambda: studio.settings.display.theme)
     app = Starlette(
         routes=routes,
         middleware=[Middleware(SecurityHeaders), Middleware(Guard, hosts=hosts)],

@@ -13,7 +13,7 @@ import click
 from runtime.cli import options
 from runtime.cli.streams import result, result_json, say
 from runtime.cli.table import Column, show
-from runtime.cli.when import When, stamp
+from runtime.cli.when import When, stamp, zone
 from runtime.clock import SystemClock
 from runtime.settings.places import database_path
 from studio.roles import ROLES, RoleName
@@ -67,7 +67,7 @@ def command() -> None:
 def create(user_id: str, role: str, expires: datetime | None, db: Path | None) -> None:
     """Make a token and print it. It is shown this once."""
     token, text = _tokens(db).create(user_id, cast(RoleName, role), expires)
-    until = "never expires" if token.expires is None else f"expires {stamp(token.expires)} UTC"
+    until = "never expires" if token.expires is None else f"expires {stamp(token.expires)} {zone()}"
     say(f"Token {token.id} for {token.user}, {token.role}, {until}. It is not shown again.")
     result(text)
 
@@ -88,8 +88,8 @@ def list_tokens(as_json: bool, db: Path | None) -> None:
         Column("id", style="bold"),
         Column("user", flexible=True),
         Column("role"),
-        Column("created (UTC)"),
-        Column("expires (UTC)"),
+        Column(f"created ({zone()})"),
+        Column(f"expires ({zone()})"),
     )
     show(columns, [_cells(token, now) for token in found])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 from starlette.exceptions import HTTPException
@@ -43,13 +44,14 @@ class Assets(StaticFiles):
         return response
 
 
-def page_routes(static: Path = STATIC) -> list[BaseRoute]:
-    """The routes of assets and pages; the last one answers every address, since the page routes itself."""
+def page_routes(static: Path = STATIC, theme: Callable[[], str] = lambda: "system") -> list[BaseRoute]:
+    """The routes of assets and pages; the last one answers every address, since the page routes itself.
+    `theme` (`system`, `light`, `dark`) is what the page starts with."""
     templates = Jinja2Templates(directory=TEMPLATES)
 
     async def shell(request: Request) -> Response:
         parts = [name for name in PARTS if (static / name).is_file()]
-        names = {"parts": parts, "icon": (static / "icon.svg").is_file()}
+        names = {"parts": parts, "icon": (static / "icon.svg").is_file(), "theme": theme()}
         return templates.TemplateResponse(request, "studio.html", names)
 
     async def icon(_request: Request) -> Response:

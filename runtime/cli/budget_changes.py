@@ -16,7 +16,7 @@ from runtime.cli.plain import one_line
 from runtime.cli.run_result import left_text
 from runtime.cli.streams import result_json, say, write
 from runtime.cli.table import Column, show
-from runtime.cli.when import stamp
+from runtime.cli.when import stamp, zone
 from runtime.clock import SystemClock
 from runtime.errors import BadInput
 from runtime.events import BudgetChanged, Gauge
@@ -212,7 +212,7 @@ def _json(row: LedgerRow) -> dict[str, Any]:
 
 def _history(rows: list[LedgerRow]) -> None:
     columns = (
-        Column("when (UTC)"),
+        Column(f"when ({zone()})"),
         Column("budget", flexible=True, style="bold"),
         Column("of", flexible=True),
         Column("period"),

@@ -10,6 +10,7 @@ import msgspec
 
 from runtime.cli.plain import counted, one_line
 from runtime.cli.streams import say
+from runtime.cli.when import stamp, zone
 from runtime.events import Retired
 from runtime.facts import Shelf
 from runtime.memory_service.consolidating import Done, Plan
@@ -72,7 +73,7 @@ def show_executed(outcome: Executed) -> None:
     """What was changed, what was left out, and where the copy is."""
     lines = _Lines()
     if outcome.planned_at is not None:
-        say(f"Carried out: the preview of {outcome.planned_at:%Y-%m-%d %H:%M} UTC.", "dim")
+        say(f"Carried out: the preview of {stamp(outcome.planned_at)} {zone()}.", "dim")
     if outcome.copy is not None:
         say(f"The database was copied to {outcome.copy}.", "dim")
     for done in outcome.done:

@@ -18,7 +18,7 @@ from runtime.cli.plain import clip, counted, json_visible, one_line
 from runtime.cli.streams import coloured, is_terminal, width_of, write
 from runtime.cli.timeline import Timeline, fold
 from runtime.cli.timeline_text import Paper, budget_lines, heading, live_lines, run_lines, tree_lines
-from runtime.cli.when import When, stamp
+from runtime.cli.when import When, stamp, zone
 from runtime.errors import BadInput, NotFound
 from runtime.events import decode
 from runtime.facts import Partition
@@ -167,7 +167,7 @@ def head_lines(line: SessionLine, paper: Paper) -> list[str]:
     kind = "rehearsal · " if line.partition == "rehearsal" else ""
     lines = [
         f"session {line.name} · flow {line.flow_name}",
-        f"{user} · {kind}{runs}, {events} · {stamp(line.opened_at)} UTC",
+        f"{user} · {kind}{runs}, {events} · {stamp(line.opened_at)} {zone()}",
         f"id {line.uid}",
     ]
     clipped = [clip(one_line(each), paper.width) for each in lines]

@@ -10,7 +10,7 @@ import msgspec
 from runtime.cli.plain import one_line
 from runtime.cli.streams import result_csv, result_json, say
 from runtime.cli.table import Column, show
-from runtime.cli.when import stamp
+from runtime.cli.when import stamp, zone
 from runtime.facts import Fact, Shelf, restored_from
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _table(found: list[tuple[Shelf, Fact]]) -> None:
         *([Column("namespace", flexible=True)] if several else []),
         Column("from"),
         Column("version", right=True, spare=True),
-        Column("when (UTC)"),
+        Column(f"when ({zone()})"),
     ]
     rows = [
         (
@@ -123,8 +123,8 @@ def _versions_table(found: list[tuple[Shelf, Fact]]) -> None:
         Column("state"),
         Column("from"),
         Column("by", flexible=True),
-        Column("recorded (UTC)", spare=True),
-        Column("until (UTC)"),
+        Column(f"recorded ({zone()})", spare=True),
+        Column(f"until ({zone()})"),
     )
     rows = [
         (

@@ -9,7 +9,7 @@ import msgspec
 
 from runtime.cli.plain import one_line
 from runtime.cli.streams import say
-from runtime.cli.when import stamp
+from runtime.cli.when import stamp, zone
 from runtime.errors import NotFound
 from runtime.facts import Partition
 from runtime.record import Record, SessionFilter, SessionLine
@@ -134,7 +134,7 @@ async def _none(record: Record, partitions: Sequence[Partition], which: SessionF
 def _listed(found: Sequence[SessionLine]) -> str:
     lines = [
         f"  {line.uid}  {one_line(line.name)}  user {_name(line.user_id)}  flow {one_line(line.flow_name)}"
-        f"  {stamp(line.last_at)}"
+        f"  {stamp(line.last_at)} {zone()}"
         for line in found[:SHOWN]
     ]
     return "\n".join([*lines, f"  and {len(found) - SHOWN} more"] if len(found) > SHOWN else lines)

@@ -68,7 +68,15 @@ def call(args: Sequence[str]) -> int:
         _check_letters(args)
         # Not group.main, which ends a command whose reader has gone with exit code 1.
         with group.make_context(NAME, list(args)) as ctx:
-            group.invoke(ctx)
+            return _invoke(ctx)
+    except BaseException as error:
+        return tell(error)
+
+
+def _invoke(ctx: click.Context) -> int:
+    """What goes wrong is told inside of the context, which knows how things are to be shown."""
+    try:
+        group.invoke(ctx)
         sys.stdout.flush()
     except BaseException as error:
         return tell(error)

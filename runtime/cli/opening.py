@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from runtime.cli.display import keep_display
 from runtime.cli.plain import visible
 from runtime.cli.streams import say
 from runtime.clock import Clock, SystemClock
@@ -28,7 +29,9 @@ def read_settings(db: Path | None, *, folder: Path | None = None) -> Settings:
     """The user's settings; `folder` is the flow's, whose own settings file may say a little too."""
     from runtime.settings import load_settings
 
-    return load_settings(os.environ, folder=folder, db=db)
+    settings = load_settings(os.environ, folder=folder, db=db)
+    keep_display(settings.display)
+    return settings
 
 
 def with_tools(settings: Settings, files: Sequence[Path]) -> Settings:

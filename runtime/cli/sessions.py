@@ -15,7 +15,7 @@ from runtime.cli.plain import counted, visible
 from runtime.cli.run_result import cost_json, cost_text, usage_json
 from runtime.cli.streams import result_csv, result_json, say
 from runtime.cli.table import Column, show
-from runtime.cli.when import When, stamp
+from runtime.cli.when import When, stamp, zone
 from runtime.facts import Partition
 from runtime.record import Record, SessionFilter, SessionLine
 
@@ -125,7 +125,7 @@ def _table(lines: list[SessionLine], otherwise: str) -> None:
         Column("runs", right=True, spare=True),
         Column("tokens", right=True),
         Column("cost", right=True),
-        Column("last (UTC)"),
+        Column(f"last ({zone()})"),
     )
     show(
         columns,

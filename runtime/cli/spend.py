@@ -18,7 +18,7 @@ from runtime.cli.run_result import cost_json, cost_text, usage_json
 from runtime.cli.sessions import tell_hidden
 from runtime.cli.streams import result_csv, result_json, say
 from runtime.cli.table import Column, show
-from runtime.cli.when import When, stamp
+from runtime.cli.when import When, stamp, zone
 from runtime.errors import BadInput
 from runtime.facts import Partition
 from runtime.record import LedgerFilter, LedgerRow, Record, SessionFilter, SpendLine
@@ -269,7 +269,7 @@ def _print_rows(spent: Spent, *, as_json: bool, as_csv: bool) -> None:
 def _rows_table(rows: list[LedgerRow]) -> None:
     columns = (
         Column("row", right=True),
-        Column("at (UTC)", spare=True),
+        Column(f"at ({zone()})", spare=True),
         Column("kind"),
         Column("node", flexible=True),
         Column("purpose", spare=True),

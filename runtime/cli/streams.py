@@ -1,4 +1,4 @@
-"""Where words go: results to stdout, all else to stderr; colour only where a person looks."""
+"""Where words go: results to stdout, all else to stderr; colour where a person looks, or asked for it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, TextIO
 
 import msgspec
 
+from runtime.cli.display import display
 from runtime.cli.plain import csv_cell, json_visible, visible
 
 CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
@@ -25,8 +26,14 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 
 def coloured(stream: TextIO | None) -> bool:
-    """Whether the stream may be given colours: a terminal that can, and NO_COLOR not set."""
-    return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    """Whether the stream is given colours: as `[display]` says, by itself a terminal that can; never where
+    NO_COLOR is set."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    colour = display().colour
+    if colour == "auto":
+        return is_terminal(stream) and os.environ.get("TERM") != "dumb"
+    return colour == "always"
 
 
 def paint(text: str, *styles: str, on: bool) -> str:

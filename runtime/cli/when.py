@@ -1,4 +1,5 @@
-"""Times on the command line: what people type, and how times are shown. All are UTC."""
+"""Times on the command line: what people type, and how times are shown. In UTC, or as
+`[display]` of the settings says in the zone of this machine."""
 
 from __future__ import annotations
 
@@ -8,26 +9,30 @@ from typing import Any
 
 import click
 
+from runtime.cli.display import display
+
 _AGO = re.compile(r"(\d{1,6})([mhdw])")
+_DAYS = {"today": 0, "yesterday": 1}
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def parse_when(text: str, now: datetime) -> datetime:
-    """A point in time: `2026-03-01`, `2026-03-01T12:00`, `today`, `yesterday`, or `7d` (so long ago).
+    """A point in time, in UTC: `2026-03-01`, `2026-03-01T12:00`, `today`, `yesterday`, or `7d` (so long ago).
 
-    Without a zone it is UTC. Raises ValueError.
+    Without a zone it is in the one in which times are shown. Raises ValueError.
     """
-    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     word = text.strip().lower()
-    if word in {"today", "yesterday", "now"}:
-        return {"today": today, "yesterday": today - timedelta(days=1), "now": now}[word]
     ago = _AGO.fullmatch(word)
     try:
+        if word in _DAYS:
+            today = zoned(now).replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
+            return _in_utc(today - timedelta(days=_DAYS[word]))
+        if word == "now":
+            return now
         if ago:
             return now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
-        at = datetime.fromisoformat(text.strip())
-        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
-    except (ValueError, OverflowError):
+        return _in_utc(datetime.fromisoformat(text.strip()))
+    except (ValueError, OverflowError, OSError):  # what no clock of this machine can show
         raise ValueError(f"{text!r} is no time; write 2026-03-01, 2026-03-01T12:00, today or 7d.") from None
 
 
@@ -45,8 +50,34 @@ class When(click.ParamType[datetime]):
             self.fail(str(error), param, ctx)
 
 
+def _in_utc(at: datetime) -> datetime:
+    if at.tzinfo is None and not local():
+        return at.replace(tzinfo=UTC)
+    return at.astimezone(UTC)  # without a zone it is taken as the machine's
+
+
+def local() -> bool:
+    """Whether times are those of this machine's zone."""
+    return display().times == "local"
+
+
+def zone() -> str:
+    """What is written beside times: `UTC` or `local`."""
+    return "local" if local() else "UTC"
+
+
+def zoned(at: datetime) -> datetime:
+    """A time in the zone in which times are shown."""
+    return at.astimezone(None if local() else UTC)
+
+
 def stamp(at: datetime) -> str:
-    """`2026-03-01 12:00`, UTC."""
+    """`2026-03-01 12:00`, in the zone in which times are shown."""
+    return f"{zoned(at):%Y-%m-%d %H:%M}"
+
+
+def stamp_utc(at: datetime) -> str:
+    """`2026-03-01 12:00` in UTC, for what other people read elsewhere."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"
 
 

@@ -62,12 +62,11 @@ class ProviderTable(Table):
 
 
 class SecretTable(Table):
-    """`[secrets.NAME]`: the value itself or the variable that has it, and where it may go."""
+    """`[secrets.NAME]`: the value itself or the variable that has it, and the hosts that it may go to."""
 
     value: Annotated[str, Meta(min_length=SHORTEST_SECRET)] | None = None
     env: Annotated[str, Meta(min_length=1)] | None = None
     hosts: list[Annotated[str, Meta(pattern=r"^(\*\.)?[A-Za-z0-9.:\[\]_-]+$")]] = []
-    tools: list[str] = []
 
     def __post_init__(self) -> None:
         if (self.value is None) == (self.env is None):

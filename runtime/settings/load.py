@@ -60,6 +60,16 @@ def load_settings(env: Mapping[str, str], *, folder: Path | None = None, db: Pat
     )
 
 
+def load_display(env: Mapping[str, str]) -> Display:
+    """How the user wants things shown. Settings that cannot be used choose nothing: whoever needs them says
+    what is wrong with them, and this is also asked for to say so."""
+    path = config_path(env)
+    try:
+        return _display(_document(_text(env, path), path), None)
+    except BadSettings:
+        return Display()
+
+
 def _set(env: Mapping[str, str], name: str) -> str | None:
     return env.get(name, "").strip() or None
 
@@ -134,7 +144,6 @@ def _secrets(document: Document | None, env: Mapping[str, str]) -> dict[str, Sec
             value=table.value if table.env is None else _set(env, table.env),
             source=table.env or "the settings file",
             hosts=tuple(table.hosts),
-            tools=tuple(table.tools),
         )
         for name, table in document.secrets.items()
     }

@@ -7,23 +7,45 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from runtime.errors import BadSettings, NotFound
+from runtime.errors import BadSettings
 from runtime.ledger import Rule
 from runtime.providers import ENV_PROVIDER, SCRIPTED, ModelName, Provider
 from runtime.settings.places import keys_path
 
 
 class Secret(msgspec.Struct, frozen=True, kw_only=True):
-    """A named secret and where it may go. `value` is null where its variable is not set. No repr shows it."""
+    """A named secret. `value` is null where its variable is not set; no repr shows it. `hosts`: the only ones
+    that it may be sent to, each `host`, `host:port`, or `*.host` for what lies below it; none: any that the
+    settings send it to."""
 
     name: str
     value: str | None = None
     source: str = ""
     hosts: tuple[str, ...] = ()
-    tools: tuple[str, ...] = ()
+
+    def may_go_to(self, url: str) -> bool:
+        """Whether it may be sent to this http or https address."""
+        return not self.hosts or any(_is_host(host.lower(), url) for host in self.hosts)
 
     def __repr__(self) -> str:
         return f"Secret(name={self.name!r}, source={self.source!r}, set={self.value is not None})"
+
+
+def _is_host(host: str, url: str) -> bool:
+    """Whether an address is at a host as `hosts` of a secret writes it."""
+    from urllib.parse import urlsplit
+
+    there = urlsplit(url)
+    name = there.hostname or ""
+    if ":" in name:
+        name = f"[{name}]"  # an address of IPv6, as it is written with a port
+    try:
+        port = there.port or {"http": 80, "https": 443}.get(there.scheme)
+    except ValueError:
+        return False
+    if host.startswith("*."):
+        return name.endswith(host[1:]) or f"{name}:{port}".endswith(host[1:])
+    return host in (name, f"{name}:{port}")
 
 
 class UserBudget(msgspec.Struct, frozen=True):
@@ -37,7 +59,8 @@ class UserBudget(msgspec.Struct, frozen=True):
 
 
 class Display(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How things are shown. `times`: the zone in which times are written."""
+    """How things are shown: `colour` and `times` (the zone in which times are written, and read where they
+    say none) on the command line, `theme` in the studio until somebody chooses another there."""
 
     colour: Literal["auto", "always", "never"] = "auto"
     theme: Literal["system", "light", "dark"] = "system"
@@ -130,23 +153,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             and budget.provider in (None, provider)
             and not (budget.paid_only and free)
         )
-
-    def secret(self, name: str) -> Secret:
-        """A named secret that has a value. Raises NotFound or BadSettings."""
-        secret = self.secrets.get(name)
-        if secret is None:
-            raise NotFound(
-                f"There is no secret called {name!r} in {self.path}.",
-                code="settings.secret_unknown",
-                remedy=f"Add [secrets.{name}] with value or env, and the hosts or tools it may go to.",
-            )
-        if secret.value is None:
-            raise BadSettings(
-                f"The secret {name!r} has no value: {secret.source} is not set.",
-                code="settings.secret_unset",
-                remedy=f"Set the variable {secret.source}.",
-            )
-        return secret
 
     def secrets_values(self) -> dict[str, str]:
         """Every secret's value by the name that replaces it in what is stored: for redaction."""

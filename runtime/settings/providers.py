@@ -44,10 +44,11 @@ def fill(name: str, base: Provider | None, table: ProviderTable | None, filling:
                 f"[providers.{name}] has no base_url.", remedy="Add the address of its endpoint, up to /v1."
             )
         base = Provider(name=name, base_url=table.base_url, price_as=price_as(table.base_url))
-    key = _key(name, base, table, filling)
+    url = base.base_url if table is None or table.base_url is None else table.base_url
+    key = _key(base, url, table, filling)
     changes: dict[str, object] = {"key": key.value, "key_from": key.source}
     if table is not None:
-        changes |= _changes(name, table, filling)
+        changes |= _changes(name, url, table, filling)
     return msgspec.structs.replace(base, **changes)
 
 
@@ -81,7 +82,7 @@ def env_provider(env: Mapping[str, str], table: ProviderTable | None, filling: F
         key_from="FARTHING_API_KEY",
         price_as=price_as(url),
     )
-    return msgspec.structs.replace(base, **_changes(ENV_PROVIDER, table, filling)) if table else base
+    return msgspec.structs.replace(base, **_changes(ENV_PROVIDER, url, table, filling)) if table else base
 
 
 def price_as(base_url: str) -> str | None:
@@ -93,8 +94,8 @@ def price_as(base_url: str) -> str | None:
     return None
 
 
-def _changes(name: str, table: ProviderTable, filling: Filling) -> dict[str, object]:
-    """What the table sets, by field of Provider."""
+def _changes(name: str, url: str, table: ProviderTable, filling: Filling) -> dict[str, object]:
+    """What the table sets, by field of Provider; `url` is where its headers go."""
     changes: dict[str, object] = {
         field: getattr(table, field)
         for field in ("base_url", "default_model", "window", "max_output", "free", "timeout_s")
@@ -104,7 +105,7 @@ def _changes(name: str, table: ProviderTable, filling: Filling) -> dict[str, obj
         changes["price_as"] = price_as(table.base_url)
     if table.headers:
         headers = {
-            header: value if isinstance(value, str) else _secret(name, value.secret, filling).value
+            header: value if isinstance(value, str) else _secret(name, url, value.secret, filling).value
             for header, value in table.headers.items()
         }
         changes["headers"] = {header: value for header, value in headers.items() if value is not None}
@@ -113,27 +114,36 @@ def _changes(name: str, table: ProviderTable, filling: Filling) -> dict[str, obj
     return changes
 
 
-def _key(name: str, base: Provider, table: ProviderTable | None, filling: Filling) -> Key:
+def _key(base: Provider, url: str, table: ProviderTable | None, filling: Filling) -> Key:
     """Order: the table's secret, the environment variable, the keyring, the file of keys."""
     if table is not None and table.key is not None:
-        secret = _secret(name, table.key.secret, filling)
+        secret = _secret(base.name, url, table.key.secret, filling)
         return Key(secret.value, f"{secret.source} (secret {secret.name})")
     variable = (table.key_env if table is not None else None) or base.key_from
     value = filling.env.get(variable, "").strip() if variable else ""
     if value:
         return Key(value, variable)
-    stored = stored_key(name, filling.stored, filling.keys_path)
+    stored = stored_key(base.name, filling.stored, filling.keys_path)
     if stored is not None:
         return Key(stored.value, stored.source)
     return Key(None, variable)
 
 
-def _secret(provider: str, name: str, filling: Filling) -> Secret:
+def _secret(provider: str, url: str, name: str, filling: Filling) -> Secret:
+    """A secret that goes to this address. Raises BadSettings where there is none, or where it may not."""
     secret = filling.secrets.get(name)
     if secret is None:
         raise BadSettings(
             f"[providers.{provider}] names the secret {name!r}, which is not there.",
             remedy=f"Add [secrets.{name}] with value or env.",
+        )
+    if not secret.may_go_to(url):
+        host = urlsplit(url).hostname or url
+        raise BadSettings(
+            f"[providers.{provider}] would send the secret {name!r} to {host}, which is none of its hosts:"
+            f" {', '.join(secret.hosts)}.",
+            code="settings.secret_host",
+            remedy=f"Add {host!r} to hosts of [secrets.{name}], or name another secret.",
         )
     return secret
 

@@ -21,6 +21,8 @@ TABLES: dict[str, type[Shape]] = {
     "tools": ToolsTable,
     "display": DisplayTable,
 }
+GONE = {"secrets": {"tools": "no tool is given a secret, so there is nothing to allow: remove it"}}
+"""Keys that settings had once and that did nothing, by their table."""
 WORDS = {
     "a text": "must be text",
     "an object": 'must be a table; a secret is written {secret = "NAME"}',
@@ -56,6 +58,9 @@ def _say(shape: type[Any], fault: Fault, text: str) -> str:
 
 
 def _near(shape: type[Any], fault: Fault) -> str:
+    gone = GONE.get(str(fault.place[0]), {}).get(str(fault.place[-1])) if len(fault.place) == 3 else None
+    if gone is not None:
+        return f" ({gone})"
     table: type[Shape] = TABLES.get(str(fault.place[0]), shape) if len(fault.place) > 1 else shape
     names = [each.encode_name for each in msgspec.structs.fields(table)]
     close = difflib.get_close_matches(str(fault.place[-1]), names, n=1)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.errors import BadSettings, NotFound
+from runtime.errors import BadSettings
 from runtime.settings import config_path, database_path, load_settings
 from runtime.usage import NANO
 from tests.runtime.settings_files import load, refusal
@@ -182,10 +182,9 @@ def test_secrets_come_from_value_or_variable_and_stay_out_of_texts(tmp_path: Pat
     text = """
 [secrets.weather]
 value = "wx-literal-9"
-hosts = ["api.weather.example", "*.weather.example"]
+hosts = ["api.openai.com", "*.weather.example"]
 [secrets.shop]
 env = "SHOP_TOKEN"
-tools = ["orders"]
 [secrets.later]
 env = "NOT_SET"
 [providers.openai]
@@ -197,23 +196,47 @@ X-Extra = {secret = "weather"}
 X-Later = {secret = "later"}
 """
     settings = load(tmp_path, text, SHOP_TOKEN="shop-123", OPENAI_API_KEY="sk-other")
-    assert settings.secret("weather").hosts == ("api.weather.example", "*.weather.example")
-    assert settings.secret("shop").value == "shop-123"
+    assert settings.secrets["weather"].hosts == ("api.openai.com", "*.weather.example")
     assert settings.providers["openai"].key == "shop-123"
     assert settings.providers["openai"].headers["X-Extra"] == "wx-literal-9"
     assert "X-Later" not in settings.providers["openai"].headers
     assert settings.warnings == (
         "The header X-Later of provider openai is not sent: NOT_SET is not set. Set NOT_SET.",
     )
-    with pytest.raises(BadSettings, match="NOT_SET is not set"):
-        settings.secret("later")
-    with pytest.raises(NotFound, match="no secret called 'nope'"):
-        settings.secret("nope")
     values = settings.secrets_values()
     assert {"wx-literal-9", "shop-123", "Bearer abcd-1234", "abcd-1234"} <= set(values.values())
     assert "acme" not in values.values()
     shown = repr(settings) + repr(settings.secrets) + str(settings.warnings)
     assert not any(value in shown for value in values.values())
+
+
+@pytest.mark.promise("MOD-11")
+def test_a_secret_goes_only_to_its_hosts(tmp_path: Path) -> None:
+    secret = "[secrets.lan]\nvalue = 'lan-secret-1'\nhosts = ['api.lan.example', '*.x.example:8443']\n"
+    given = "[providers.mine]\nbase_url = '{}'\nkey = {{secret = 'lan'}}\n"
+    for url in ("https://api.lan.example/v1", "http://API.LAN.example:81/v1", "https://a.x.example:8443/v1"):
+        assert load(tmp_path, secret + given.format(url)).providers["mine"].key == "lan-secret-1"
+    for url, host in (
+        ("https://lan.example/v1", "lan.example"),
+        ("https://evil-api.lan.example/v1", "evil-api.lan.example"),
+        ("https://api.lan.example@evil.example/v1", "evil.example"),
+        ("https://api.lan.example.evil.example/v1", "api.lan.example.evil.example"),
+        ("https://a.x.example/v1", "a.x.example"),
+    ):
+        message = refusal(tmp_path, secret + given.format(url))
+        assert f"would send the secret 'lan' to {host}, which is none of its hosts" in message
+        assert f"Add '{host}' to hosts of [secrets.lan]" in message and "lan-secret-1" not in message
+    header = secret + "[providers.{}.headers]\nX-Key = {{secret = 'lan'}}\n"
+    assert "[providers.openai] would send" in refusal(tmp_path, header.format("openai"))
+    away = {"FARTHING_BASE_URL": "https://else.example/v1", "FARTHING_MODEL": "m"}
+    assert "[providers.env] would send" in refusal(tmp_path, header.format("env"), **away)
+    here = away | {"FARTHING_BASE_URL": "https://api.lan.example/v1"}
+    assert load(tmp_path, header.format("env"), **here).providers["env"].headers["X-Key"] == "lan-secret-1"
+
+
+def test_tools_of_a_secret_are_refused_with_why(tmp_path: Path) -> None:
+    message = refusal(tmp_path, "[secrets.shop]\nenv = 'SHOP'\ntools = ['orders']\n")
+    assert "line 3: unknown key secrets.shop.tools (no tool is given a secret" in message
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permission bits are POSIX")

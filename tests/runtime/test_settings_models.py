@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,8 +14,9 @@ from keyring.errors import KeyringLocked
 
 from runtime.errors import BadSettings, FarthingError
 from runtime.providers import Price
-from runtime.settings import KeyPlace, write_key
+from runtime.settings import Display, KeyPlace, write_key
 from runtime.usage import NANO
+from tests.repo import ROOT
 from tests.runtime.settings_files import load, refusal
 
 MODELS = """
@@ -228,3 +230,11 @@ def test_locked_keyring_is_no_crash(tmp_path: Path, ring: _Ring) -> None:
     ring.broken = True
     assert not load(tmp_path).usable("openai")
     assert write_key(settings.keys, "gemini", "g-1") is KeyPlace.FILE
+
+
+def test_no_choice_of_display_does_nothing() -> None:
+    """Each is read by somebody other than the settings themselves."""
+    places = [path for part in ("runtime", "studio") for path in (ROOT / part).rglob("*.py")]
+    read = [path.read_text("utf-8") for path in places if "settings" not in path.relative_to(ROOT).parts]
+    for name in Display.__struct_fields__:
+        assert any(re.search(rf"\bdisplay(\(\))?\.{name}\b", text) for text in read), name

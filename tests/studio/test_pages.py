@@ -34,3 +34,9 @@ def test_shell_stands_without_built_assets(tmp_path: Path) -> None:
     assert client.get("/static/studio.js").status_code == 404
     assert client.get("/favicon.ico").status_code == 204
     assert client.get("/api/v1/anything").status_code == 404
+
+
+def test_page_starts_with_the_theme_of_the_settings(tmp_path: Path) -> None:
+    for theme, head in (("system", '<html lang="en">'), ("dark", '<html lang="en" data-theme="dark">')):
+        client = TestClient(Starlette(routes=page_routes(tmp_path, str(theme).lower)))
+        assert head in client.get("/sessions").text

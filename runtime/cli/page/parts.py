@@ -8,7 +8,7 @@ from runtime.cli.plain import visible
 from runtime.cli.run_result import left_text
 from runtime.cli.timeline import Row
 from runtime.cli.timeline_numbers import money
-from runtime.cli.when import duration, stamp
+from runtime.cli.when import duration, stamp_utc
 from runtime.events import Gauge
 from runtime.ledger import amount_text, gauge_text
 
@@ -75,7 +75,7 @@ def facts_of(row: Row) -> list[tuple[str, str]]:
     """What else is known of a row, as names and words."""
     known = [
         ("event", f"{row.seq:,}"),
-        ("at", f"{stamp(row.at)}:{row.at:%S.%f} UTC"),
+        ("at", f"{stamp_utc(row.at)}:{row.at:%S.%f} UTC"),
         ("took", duration(row.ms)),
         ("waited for a budget", duration(row.waited_ms) if row.waited_ms else ""),
         ("model", row.model or ""),

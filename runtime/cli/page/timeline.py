@@ -12,7 +12,7 @@ from runtime.cli.plain import counted
 from runtime.cli.run_result import cost_text
 from runtime.cli.timeline import Row
 from runtime.cli.timeline_numbers import left
-from runtime.cli.when import duration, stamp
+from runtime.cli.when import duration, stamp_utc
 from runtime.events import Gauge
 from runtime.record import SessionLine
 
@@ -67,7 +67,7 @@ def _head(line: SessionLine, rows: Sequence[Row]) -> str:
     shown = "".join(f"<li><b>{number}</b><span>{word}</span></li>" for number, word in tiles)
     return (
         f'<h1>{esc(line.name)}</h1><p class="about">flow {esc(line.flow_name)} · {user}{kind} · '
-        f'{stamp(line.opened_at)} UTC · <span class="id">{esc(line.uid)}</span></p>'
+        f'{stamp_utc(line.opened_at)} UTC · <span class="id">{esc(line.uid)}</span></p>'
         f'<ul class="tiles">{shown}</ul>'
     )
 

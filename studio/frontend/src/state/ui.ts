@@ -41,13 +41,22 @@ export interface QuickAddAt {
 }
 
 const KEY = 'farthing.studio'
+/** The theme that the shell came with: that of the settings, used until another one is chosen here. */
+const START: Theme = themeOf(typeof document === 'undefined' ? undefined : document.documentElement.dataset.theme)
 const DEFAULTS: Saved = {
-  theme: 'auto', palette: typeof innerWidth !== 'number' || innerWidth >= 1180, inspector: typeof innerWidth !== 'number' || innerWidth >= 900, drawer: true, drawerHeight: typeof innerHeight === 'number' && innerHeight < 800 ? 220 : 280, inspectorWidth: 320, paidConfirmed: [], user: '', rehearsals: false,
+  theme: START, palette: typeof innerWidth !== 'number' || innerWidth >= 1180, inspector: typeof innerWidth !== 'number' || innerWidth >= 900, drawer: true, drawerHeight: typeof innerHeight === 'number' && innerHeight < 800 ? 220 : 280, inspectorWidth: 320, paidConfirmed: [], user: '', rehearsals: false,
+}
+
+/** A theme by the word that the settings have for it. */
+function themeOf(word: string | undefined): Theme {
+  return word === 'light' || word === 'dark' ? word : 'auto'
 }
 
 function load(): Saved {
   try {
-    return { ...DEFAULTS, ...(JSON.parse(localStorage.getItem(KEY) ?? '{}') as Partial<Saved>) }
+    const { theme, ...kept } = JSON.parse(localStorage.getItem(KEY) ?? '{}') as Partial<Omit<Saved, 'theme'>> & { theme?: string }
+    // `auto` was written before there was a theme of the settings: nobody chose it against one.
+    return { ...DEFAULTS, ...kept, theme: theme === undefined || theme === 'auto' ? START : themeOf(theme) }
   } catch {
     return DEFAULTS
   }
@@ -71,8 +80,9 @@ export const useUi = create<UiState>()((set) => ({
 
 useUi.subscribe((s) => {
   const saved = Object.fromEntries(Object.keys(DEFAULTS).map((name) => [name, s[name as keyof Saved]]))
+  const theme = s.theme === START ? undefined : s.theme === 'auto' ? 'system' : s.theme
   try {
-    localStorage.setItem(KEY, JSON.stringify(saved))
+    localStorage.setItem(KEY, JSON.stringify({ ...saved, theme }))
   } catch {
     // A browser that keeps nothing still works; it only forgets.
   }
