@@ -699,7 +699,8 @@ class Record(Protocol):
         ...
 
     async def hidden_rehearsals(self, user_id: str | None = None) -> int:
-        """How many sessions belong to rehearsals: all of them, or a user's."""
+        """How many sessions belong to rehearsals: all of them, or a user's. Farthing's own, whose names or
+        flow ids begin with `@`, are not counted."""
         ...
 
     async def events_json(

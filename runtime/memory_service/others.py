@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -13,6 +14,7 @@ from runtime.memory.candidates import Candidate
 from runtime.memory.estimate import Estimator
 from runtime.memory_service.exchanges import exchange_of, hidden_by
 from runtime.memory_service.indexes import Indexes, Whose
+from runtime.memory_service.shared import BUDGET, SHARE
 from runtime.messages import Message
 from runtime.record import Record, TurnLine
 
@@ -22,6 +24,13 @@ if TYPE_CHECKING:
 
 CountMessages = Callable[[Sequence[Message]], int]
 """Tokens of some messages."""
+
+
+class Brought(NamedTuple):
+    """Turns of earlier sessions that come along, oldest first, and those that do not, with the reason."""
+
+    lines: tuple[TurnLine, ...] = ()
+    left_out: tuple[tuple[TurnLine, str], ...] = ()
 
 
 class OtherSessions(msgspec.Struct, frozen=True):
@@ -67,10 +76,10 @@ class OtherSessions(msgspec.Struct, frozen=True):
         return frozenset(line.session_uid for line in turns.lines if line.tainted)
 
     async def prior(
-        self, shelf: Shelf, priming: Priming, count: CountMessages, tokens: int
-    ) -> list[TurnLine]:
-        """The last turns of the last earlier sessions with this agent, oldest first, by `priming` and within
-        `tokens`; none that tells what was forgotten."""
+        self, shelf: Shelf, priming: Priming, count: CountMessages, tokens: int, most: int
+    ) -> Brought:
+        """The last turns of the last earlier sessions with this agent, oldest first, by `priming`, at most
+        `most` of each and within `tokens`; none that tells what was forgotten."""
         lines = await self.record.earlier_turns(
             self.session_uid,
             self.node_id,
@@ -78,14 +87,21 @@ class OtherSessions(msgspec.Struct, frozen=True):
             turns=priming.previous_session_turns,
         )
         if not lines:
-            return []
+            return Brought()
         hidden = hidden_by(await self.record.fact_versions(shelf))
         kept: list[TurnLine] = []
-        left = tokens
+        out: list[tuple[TurnLine, str]] = []
+        left, of_session = tokens, Counter[str]()
         for line in reversed(lines):
-            left -= count(line.messages)
-            if left < 0:
-                break
-            if not exchange_of(line).tells(hidden):
-                kept.insert(0, line)
-        return kept
+            of_session[line.session_uid] += 1
+            told = exchange_of(line).tells(hidden)
+            if of_session[line.session_uid] > most:
+                out += [] if told else [(line, SHARE)]
+                continue
+            left = left - count(line.messages) if left >= 0 else left
+            if not told:
+                if left < 0:
+                    out.append((line, BUDGET))
+                else:
+                    kept.append(line)
+        return Brought(tuple(kept[::-1]), tuple(out[::-1]))

@@ -8,25 +8,28 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from runtime.events import ContextItem
 from runtime.facts import MODEL_KINDS, Fact
 from runtime.memory.candidates import unsound
 from runtime.memory.estimate import Estimator
-from runtime.memory.payload import Payload, Piece
+from runtime.memory.payload import Payload, Piece, Pieces
 from runtime.memory.priming import Priming, primed
 from runtime.memory.retrieval_limits import retrieval_limits
 from runtime.memory_service.compacted import PREFIX, compacted
 from runtime.memory_service.exchanges import Hidden
+from runtime.memory_service.shared import BUDGET, SHARE
 from runtime.memory_service.showing import candidate, fact_text
 
 
 class Primed(NamedTuple):
     """`facts`: keys of facts, best first; `summaries`: texts, oldest first, and the `sessions` that they are
-    of; `left`: tokens left for turns."""
+    of; `left`: tokens left for turns; `left_out`: summaries that the settings allow and that have no room."""
 
     facts: tuple[str, ...] = ()
     summaries: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
     left: int = 0
+    left_out: tuple[ContextItem, ...] = ()
 
 
 class Earlier(NamedTuple):
@@ -74,8 +77,10 @@ def prime(
     now: datetime,
     min_confidence: float,
     count: Estimator,
+    wished: int | None = None,
 ) -> Primed:
-    """What comes along of the facts and summaries, within the numbers and tokens of `rules`.
+    """What comes along of the facts and summaries, within the numbers and tokens of `rules`. `wished`: so
+    many summaries would come along in a large window; None: as many as in this one.
 
     It does not depend on what is asked: surer facts come before less sure ones, newer before older; of the
     subjects those first about which most is known.
@@ -104,7 +109,15 @@ def prime(
     texts = {each.session_uid: each.text for each in earlier}
     sessions = tuple(piece.ref for piece in kept.summaries[::-1])
     summaries = tuple(texts[session] for session in sessions)
-    return Primed(tuple(keys), summaries, sessions, rules.token_budget - kept.tokens)
+    left_out = _left_out(found.summaries, kept.summaries, rules.max_summaries, wished or 0)
+    return Primed(tuple(keys), summaries, sessions, rules.token_budget - kept.tokens, left_out)
+
+
+def _left_out(found: Pieces, kept: Pieces, most: int, wished: int) -> tuple[ContextItem, ...]:
+    """Summaries that do not come along though they are among those wished for."""
+    why = SHARE if len(kept) == most else BUDGET
+    missing = [piece for piece in found[:wished] if piece not in kept]
+    return tuple(ContextItem(ref=f"summary/{piece.ref}", tokens=piece.tokens, why=why) for piece in missing)
 
 
 def _piece(ref: str, facts: Sequence[Fact], count: Estimator) -> Piece:

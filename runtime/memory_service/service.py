@@ -18,14 +18,14 @@ from runtime.memory_service import memory_tools
 from runtime.memory_service.gate import Refusal, Refused, Statement, normal, refused, with_end
 from runtime.memory_service.indexes import Indexes
 from runtime.memory_service.injecting import Wish, give
-from runtime.memory_service.others import CountMessages, OtherSessions
+from runtime.memory_service.others import Brought, CountMessages, OtherSessions
 from runtime.memory_service.shared import EPISODE, NOTHING, TWICE, Beside, ForContext, Where
 from runtime.memory_service.showing import ref_of
 from runtime.memory_service.tool_specs import spec_of
 from runtime.memory_service.usage_facts import UsageFacts
 from runtime.memory_service.uses import Uses
 from runtime.messages import ToolSpec
-from runtime.record import Access, TurnLine
+from runtime.record import Access
 
 if TYPE_CHECKING:
     from runtime.memory_service.ageing import Freshness
@@ -154,17 +154,19 @@ class MemoryService:
 
     async def prior(
         self, count: Estimator, count_messages: CountMessages, room: int | None = None
-    ) -> list[TurnLine]:
+    ) -> Brought:
         """Turns of the user's earlier sessions that come along into this one."""
-        primed = await self.primed(count, room)
-        if self.others is None or primed is None:
-            return []
         from runtime.memory_service.priming import rules_of
 
-        rules = rules_of(self.config.priming, room)
-        lines = await self.others.prior(self.shelf, rules, count_messages, primed.left)
-        self.tainted = self.tainted or any(line.tainted for line in lines)
-        return lines
+        primed = await self.primed(count, room)
+        if self.others is None or primed is None:
+            return Brought()
+        wished, most = rules_of(self.config.priming), rules_of(self.config.priming, room)
+        brought = await self.others.prior(
+            self.shelf, wished, count_messages, primed.left, most.previous_session_turns
+        )
+        self.tainted = self.tainted or any(line.tainted for line in brought.lines)
+        return brought
 
     async def primed(self, count: Estimator, room: int | None = None) -> Primed | None:
         """What comes along whatever is asked, the same for the whole run; None where nothing is to. `room`:
@@ -179,8 +181,8 @@ class MemoryService:
             hidden = hidden_by(await self.journal.record.fact_versions(self.shelf))
             earlier = summaries_of(facts, self.others.node_id, self.others.session_uid, hidden)
             least = self.config.injection.min_confidence
-            rules = rules_of(self.config.priming, room)
-            self._primed = prime(facts, earlier, rules, now, least, count)
+            rules, wished = rules_of(self.config.priming, room), self.config.priming.max_summaries
+            self._primed = prime(facts, earlier, rules, now, least, count, wished)
             tainted = await self.others.tainted_sessions() if self._primed.sessions else frozenset()
             self.tainted = self.tainted or bool(tainted & frozenset(self._primed.sessions))
         return self._primed

@@ -21,6 +21,10 @@ EPISODE = "episode/"
 """Begins the reference of an exchange of another one."""
 TWICE = "sent as prior turn"
 """Why an exchange is not sent that comes along from an earlier session anyway."""
+SHARE = "no room in its share of the window"
+"""Why less comes along of earlier sessions than `priming` allows."""
+BUDGET = "priming.token_budget"
+"""Why it does not where these tokens are used up."""
 
 
 class Where(msgspec.Struct, frozen=True):

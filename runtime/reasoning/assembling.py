@@ -37,7 +37,7 @@ async def assembled(thinking: Thinking, call: Call, parts: Parts) -> Parts:
 
 async def _less(thinking: Thinking, call: Call, parts: Parts, limit: int) -> Parts:
     """So much of the parts as fits into `limit` tokens."""
-    from runtime.reasoning.bounds import EMERGENCY, too_large
+    from runtime.reasoning.bounds import too_large
 
     found = await _fitted(thinking, call, parts, limit)
     bill = bill_of(found.parts, thinking.counts, found.left_out)
@@ -46,12 +46,11 @@ async def _less(thinking: Thinking, call: Call, parts: Parts, limit: int) -> Par
         error = too_large(bill, limit, found.tokens)
         error.node_id, error.run_id = thinking.desk.account.node_id, thinking.desk.account.run_id
         raise error
-    if found.gave[-1].stage >= EMERGENCY and not thinking.pressed:
+    if found.missed and not thinking.pressed:
+        from runtime.reasoning.pressed import told
+
         thinking.pressed = True
-        before, last = found.gave[0].before, found.gave[-1]
-        text = f"The context had {before:,} tokens and {limit:,} may be sent; it gave way up to stage"
-        text += f" {last.stage} ({last.name})."
-        thinking.warn("context.emergency", text, "Use a model with a larger window, or send it less.")
+        thinking.warn("context.emergency", *told(found, bill, limit, thinking.answer_room))
     return found.parts
 
 

@@ -30,16 +30,21 @@ Measure = Callable[[Parts], int]
 RULES = Cascade(take="needed", redundant_from=0)
 """No more goes than is needed. Summaries are never superfluous: they stand for turns that are not sent."""
 EMERGENCY = BOUND_STAGE - 1
-"""From this stage on a person is warned."""
+"""From this stage on goes what an answer rests on."""
+SORELY = ("facts", "entities", "results", "state")
+"""Sections of which a person is told when some of them goes then. Old turns, passages, insights and summaries
+always do in a small window: the bill says so, and nobody can do anything about it."""
 
 
 class Bounded(msgspec.Struct, frozen=True):
-    """What is sent, its tokens, what is not sent, and the stages that it took."""
+    """What is sent, its tokens, what is not sent, and the stages that it took. `missed`: sections of which
+    something went that an answer rests on, `history` where no turn is left."""
 
     parts: Parts
     tokens: int
     left_out: tuple[ContextItem, ...] = ()
     gave: tuple[Gave, ...] = ()
+    missed: tuple[str, ...] = ()
 
 
 def within(parts: Parts, limit: int, measure: Measure, counts: Counts) -> Bounded:
@@ -51,8 +56,15 @@ def within(parts: Parts, limit: int, measure: Measure, counts: Counts) -> Bounde
         pruned.tokens + pruned.overhead,
         work.left_out(pruned),
         pruned.gave,
+        _missed(work.payload, pruned),
     )
     return found if found.tokens <= limit else _cut_newest(found, limit, measure, counts)
+
+
+def _missed(payload: Payload, pruned: Pruned) -> tuple[str, ...]:
+    went = {drop.section for drop in pruned.dropped if drop.stage >= EMERGENCY}
+    alone = ("history",) if payload.history and not pruned.payload.history else ()
+    return (*alone, *(section for section in SORELY if section in went))
 
 
 def joined(first: Bounded, second: Bounded) -> Bounded:
@@ -187,9 +199,9 @@ def _cut_newest(found: Bounded, limit: int, measure: Measure, counts: Counts) ->
     number = len(items) - len(found.left_out)
     if not number:
         return found
-    return msgspec.structs.replace(
-        found, left_out=tuple(items), gave=_more(found.gave, number, start, found.tokens)
-    )
+    gave = _more(found.gave, number, start, found.tokens)
+    missed = found.missed if "results" in found.missed else (*found.missed, "results")
+    return msgspec.structs.replace(found, left_out=tuple(items), gave=gave, missed=missed)
 
 
 def _with(parts: Parts, place: int, message: Message) -> Parts:

@@ -86,7 +86,7 @@ def bill_of(parts: Parts, counts: Counts, left_out: Sequence[ContextItem] = ()) 
     first = past.first + len(past.messages)
     tokens = counts.messages(parts.turn)
     found.append(ContextSection(name="turn", tokens=tokens, first=first, count=len(parts.turn)))
-    return Bill(_merged(found), (*parts.memory.left_out, *left_out))
+    return Bill(_merged(found), (*past.left_out, *parts.memory.left_out, *left_out))
 
 
 def _system_sections(parts: Parts, counts: Counts) -> list[ContextSection]:

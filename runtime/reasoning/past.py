@@ -67,7 +67,7 @@ class Past(msgspec.Struct, frozen=True):
 
     `messages` are sent as they are, the first of them at place `first` of what was taken up; `notes` stand
     for what came before them and for earlier sessions; `recalled` are older messages, best first. `prior` are
-    turns of earlier sessions, sent before the messages.
+    turns of earlier sessions, sent before the messages; `left_out` is what does not come along of them.
     """
 
     messages: tuple[Message, ...] = ()
@@ -75,6 +75,7 @@ class Past(msgspec.Struct, frozen=True):
     recalled: tuple[Recalled, ...] = ()
     prior: tuple[Prior, ...] = ()
     first: int = 0
+    left_out: tuple[ContextItem, ...] = ()
 
     @property
     def summary(self) -> str:
@@ -106,6 +107,7 @@ class Past(msgspec.Struct, frozen=True):
             recalled=tuple(each for each in self.recalled if each.ref not in refs),
             prior=tuple(turn for turn in self.prior if turn.item.ref not in refs),
             first=self.first + gone,
+            left_out=self.left_out,
         )
 
 

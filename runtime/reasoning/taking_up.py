@@ -19,6 +19,7 @@ from runtime.reasoning.past import TURN, Note, Past, Prior, Recalled
 
 if TYPE_CHECKING:
     from runtime.reasoning.thinking import Thinking
+    from runtime.record import TurnLine
 
 PRIMED_TITLE = "Summaries of earlier sessions, oldest first:"
 SUMMARY_KEY = "__summary/"
@@ -35,17 +36,24 @@ async def take_up(thinking: Thinking, history: list[Message]) -> Past:
     if memory is None or not memory.config.priming.enabled:
         return past
     room = thinking.room
-    lines = await memory.prior(thinking.count, thinking.count_all, room)
+    brought = await memory.prior(thinking.count, thinking.count_all, room)
     primed = await memory.primed(thinking.count, room)
     if primed is not None and primed.summaries:
         notes = _numbered((_listed(PRIMED_TITLE, primed.summaries), *past.notes))
         past = msgspec.structs.replace(past, notes=notes)
     prior = []
-    for line in lines:
-        source = f"session {line.session_name}"
-        item = ContextItem(ref=f"{TURN}{line.id}", tokens=thinking.count_all(line.messages), source=source)
-        prior.append(Prior(item, _messages(Buffer(sys.maxsize).window(line.messages).messages)))
-    return msgspec.structs.replace(past, prior=tuple(prior)) if prior else past
+    for line in brought.lines:
+        messages = _messages(Buffer(sys.maxsize).window(line.messages).messages)
+        prior.append(Prior(_item(thinking, line), messages))
+    left_out = [_item(thinking, line, why) for line, why in brought.left_out]
+    left_out += () if primed is None else primed.left_out
+    return msgspec.structs.replace(past, prior=tuple(prior), left_out=tuple(left_out))
+
+
+def _item(thinking: Thinking, line: TurnLine, why: str | None = None) -> ContextItem:
+    """A turn of an earlier session as a line of the bill."""
+    tokens, source = thinking.count_all(line.messages), f"session {line.session_name}"
+    return ContextItem(ref=f"{TURN}{line.id}", tokens=tokens, source=source, why=why)
 
 
 def _listed(title: str, texts: Sequence[str]) -> Note:

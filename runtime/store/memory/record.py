@@ -243,7 +243,13 @@ class MemoryRecord(TurnReads, MemoryGoverning, MemoryLeases, MemoryCancelling):
 
     async def hidden_rehearsals(self, user_id: str | None = None) -> int:
         keys = [session.key for session in self._state.sessions]
-        return sum(key.partition == "rehearsal" and user_id in (None, key.user_id) for key in keys)
+        return sum(
+            key.partition == "rehearsal"
+            and user_id in (None, key.user_id)
+            and not key.name.startswith("@")
+            and not key.flow_id.startswith("@")
+            for key in keys
+        )
 
     async def events_json(
         self, session_uid: str, *, after: int = 0, limit: int | None = None, run_id: str | None = None

@@ -141,7 +141,10 @@ def session_names(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[st
 
 
 def hidden_rehearsals(connection: sqlite3.Connection, user_id: str | None) -> int:
-    sql = "SELECT count(*) FROM session WHERE partition = 'rehearsal' AND (?1 IS NULL OR user_id = ?1)"
+    sql = (
+        "SELECT count(*) FROM session WHERE partition = 'rehearsal' AND (?1 IS NULL OR user_id = ?1)"
+        " AND substr(name, 1, 1) <> '@' AND substr(flow_id, 1, 1) <> '@'"
+    )
     return int(connection.execute(sql, (user_id,)).fetchone()[0])
 
 

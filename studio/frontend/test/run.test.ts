@@ -84,3 +84,23 @@ describe('gauges', () => {
     expect(tightest([])).toBeNull()
   })
 })
+
+describe('what a run never came to', () => {
+  const ids = () => ['a', 'b', 'c']
+  const started = [event('run.started', { node_id: null }), event('node.started'), event('node.failed', { error: { code: 'tool.failed', message: 'm' } }), event('node.skipped', { node_id: 'b' })]
+  const states = (state: string, run = 'r1') => Object.entries(apply(EMPTY, [...started, event('run.finished', { node_id: null, state, run_id: run })], [], ids).nodes).map(([id, node]) => `${id} ${node.state}`)
+
+  test.each(['failed', 'cancelled', 'interrupted'])('says so once the run has %s', (state) => {
+    expect(states(state)).toEqual(['a failed', 'b skipped', 'c unreached'])
+  })
+
+  test('is nothing where the run was whole, or was another', () => {
+    expect(states('completed')).toEqual(['a failed', 'b skipped'])
+    expect(states('failed', 'r2')).toEqual(['a failed', 'b skipped'])
+  })
+
+  test('and the next run begins without it', () => {
+    const before = apply(EMPTY, [...started, event('run.finished', { node_id: null, state: 'failed' })], [], ids)
+    expect(apply(before, [event('node.started', { node_id: 'c' })], [], ids).nodes.c!.state).toBe('running')
+  })
+})

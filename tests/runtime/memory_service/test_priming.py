@@ -17,7 +17,7 @@ from runtime.memory_service.exchanges import Hidden
 from runtime.memory_service.priming import Earlier, prime, rules_of, summaries_of
 from runtime.testing import Bench, Ran
 from tests.flows import agent_flow, says
-from tests.runtime.memory_service.test_assembly import parts, with_window
+from tests.runtime.memory_service.test_assembly import left_out, parts, with_window
 from tests.runtime.memory_service.test_maintenance import COMPACTS, talk
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
@@ -99,6 +99,44 @@ async def test_summaries_of_earlier_sessions_come_along(tmp_path: Path) -> None:
         assert "Summaries" not in system(ran)
         ran = await bench.run(flow, "hello", script=[says("x")], session="four", user="eve")
         assert "Summaries" not in system(ran)
+
+
+@pytest.mark.promise("MEM-20")
+async def test_turns_and_summaries_without_room_are_on_the_bill_with_the_reason(tmp_path: Path) -> None:
+    flow = agent_flow(agent={"max_output_tokens": 50}, memory={"scope": "user", "priming": {"enabled": True}})
+    for window, kept, out in ((900, 0, 3), (1060, 1, 2), (9000, 3, 0)):
+        async with Bench(settings=with_window(tmp_path, window)) as bench:
+            for n in range(4):
+                await bench.run(flow, f"The brake {n}.", script=[says("Clean it.")], session="a")
+            ran = await bench.run(flow, "hello", script=[says("x")], session="b")
+        assert len(parts(ran)["prior"].items if "prior" in parts(ran) else ()) == kept
+        refs = [f"turn/{n}" for n in (2, 3, 4)][:out]
+        assert left_out(ran) == dict.fromkeys(refs, "no room in its share of the window")
+        items = ran.of("context.assembled")[-1].left_out
+        assert all(item.tokens > 0 and item.source == "session a" for item in items)
+
+
+@pytest.mark.promise("MEM-20")
+async def test_turns_beyond_the_tokens_of_priming_are_on_the_bill_too() -> None:
+    flow = agent_flow(memory={"scope": "user", "priming": {"enabled": True, "token_budget": 30}})
+    async with Bench() as bench:
+        for n in range(3):
+            await bench.run(flow, f"The brake {n} squeals.", script=[says("Clean it.")], session="a")
+        ran = await bench.run(flow, "hello", script=[says("x")], session="b")
+    assert [item.ref for item in parts(ran)["prior"].items] == ["turn/3"]
+    assert left_out(ran) == {"turn/1": "priming.token_budget", "turn/2": "priming.token_budget"}
+
+
+def test_summaries_that_are_wished_for_and_have_no_room_are_named() -> None:
+    earlier = [Earlier(f"s{n}", "text " * 10, NOW) for n in range(4)]
+
+    def out(wished: int, **rules: Any) -> list[tuple[str, str | None]]:
+        found = prime([], earlier, Priming(**rules), NOW, 0.6, len, wished)
+        return [(item.ref, item.why) for item in found.left_out]
+
+    assert out(3, max_summaries=2) == [("summary/s2", "no room in its share of the window")]
+    assert out(2, max_summaries=2) == []
+    assert out(2, max_summaries=2, token_budget=60) == [("summary/s1", "priming.token_budget")]
 
 
 def test_a_summary_that_tells_what_was_forgotten_stays_away() -> None:

@@ -80,7 +80,10 @@ async def test_earlier_results_of_the_turn_give_way_before_the_newest_is_cut(tmp
     assert set(left_out(ran).values()) == {"stage 10: hard bound"}
     bills = ran.of("context.assembled")
     assert [bool(bill.gave_way) for bill in bills] == [False, False, True]
-    assert [event.code for event in ran.of("agent.warning")] == ["context.emergency"]
+    (warning,) = ran.of("agent.warning")
+    assert warning.code == "context.emergency"
+    assert "950 may be sent: results of tools are left out or cut." in warning.message
+    assert "lower `max_result_tokens` of the tools, or use a model" in (warning.remedy or "")
 
 
 @pytest.mark.promise("MEM-13")

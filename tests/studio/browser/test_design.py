@@ -244,6 +244,19 @@ def test_design_tidies_what_is_not_joined_yet_into_rows(tab: Tab) -> None:
     assert len({box["y"] for box in boxes if box is not None}) == 1 and lefts == sorted(set(lefts)), boxes
 
 
+def test_design_empty_flow_is_told_what_to_do_in_the_studio(tab: Tab, live: Live) -> None:
+    page = tab.go("/new").page
+    page.get_by_role("tab", name="Problems").click()
+    problems = page.get_by_role("tabpanel")
+    expect(problems).to_contain_text("It has no nodes.")
+    expect(problems).to_contain_text("drag a node from the palette")
+    expect(problems).not_to_contain_text("farthing")
+    (live.flows / "blank.json").write_text("")
+    tab.status_expected.update({400, 422})
+    tab.go("/flows/blank.json")
+    expect(page.get_by_role("alert")).to_contain_text("Make a new flow, and save it under this name.")
+
+
 def test_design_new_id_reaches_templates_and_a_bad_one_is_told_while_it_is_typed(
     tab: Tab, live: Live
 ) -> None:

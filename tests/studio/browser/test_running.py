@@ -129,6 +129,26 @@ def test_error_opens_at_its_node_with_what_to_do(tab: Tab, live: Live) -> None:
     expect(tab.inspector.locator(".run-note")).to_contain_text("the model wants no such thing")
 
 
+def test_what_a_failed_run_never_came_to_says_so(tab: Tab, live: Live) -> None:
+    failing = {"kind": "bad_request", "message": "no such thing"}
+    tab.flow(put(live, talk("short of it"), {"helper": [{"error": failing}]}))
+
+    def told() -> None:
+        expect(tab.node("question")).to_have_attribute("data-state", "done")
+        expect(tab.node("answer")).to_have_attribute("data-state", "unreached")
+        expect(tab.node("answer")).to_contain_text("not reached")
+        for attached in ("notes", "purse"):
+            expect(tab.node(attached)).to_have_attribute("data-state", "idle")
+
+    tab.run("Go")
+    told()
+    tab.page.reload()
+    told()
+    tab.log.get_by_role("link", name="Timeline").click()
+    tab.page.get_by_role("button", name="Flow", exact=True).click()
+    told()
+
+
 def test_timeline_and_canvas_share_the_selection(tab: Tab, live: Live) -> None:
     tab.flow(put(live, talk("shared"), {"helper": [{"text": "Good day."}]}))
     tab.run("Go")

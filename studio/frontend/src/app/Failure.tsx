@@ -3,9 +3,12 @@ import { Component, type ReactNode } from 'react'
 import { ApiError } from '../api/client'
 import { HelpText } from '../inspector/HelpText'
 import { Icon } from './icons'
+import { remedyHere } from './remedies'
 
 export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
-  const { message, hint } = error instanceof ApiError ? error : { message: (error as Error)?.message ?? String(error), hint: null }
+  const known = error instanceof ApiError
+  const message = known ? error.message : (error as Error)?.message ?? String(error)
+  const hint = known ? remedyHere(error.problems.length === 1 ? error.problems[0]!.code : error.code, error.hint) : null
   return (
     <div className="failure" role="alert">
       <Icon name="error" />

@@ -8,7 +8,7 @@ import { Icon } from '../app/icons'
 import { useCatalog } from '../state/catalog'
 import type { CanvasNode, Wire } from '../state/document'
 import { useFlow } from '../state/flow'
-import { fits, lookup, misfit } from '../state/ports'
+import { fits, lookup, messagePorts, misfit } from '../state/ports'
 import { useUi } from '../state/ui'
 import { useValidation } from '../state/validation'
 import { CardNodeView, FrameNodeView, NoteNodeView } from './FlowNode'
@@ -66,7 +66,8 @@ const miniClass = (node: CanvasNode) => `mini ${node.type ?? ''}`
 
 export async function tidy(first = false): Promise<void> {
   const { nodes, edges, place } = useFlow.getState()
-  place(await layout(nodes, edges), first)
+  const names = messagePorts(nodes, edges, useCatalog.getState().types, useValidation.getState().cards)
+  place(await layout(nodes, edges, names), first)
 }
 
 /** Nodes as the Tab key goes through them: as they stand, not as the file lists them. The order is kept while they are

@@ -28,7 +28,7 @@ export interface CardProps {
 
 const STATE_WORDS: Record<string, string> = {
   queued: 'queued', running: 'running', waiting: 'waiting for budget', done: 'done', failed: 'failed', stopped: 'stopped by budget', skipped: 'skipped',
-  cancelled: 'cancelled', interrupted: 'interrupted',
+  cancelled: 'cancelled', interrupted: 'interrupted', unreached: 'not reached',
 }
 
 export const PortHandle = memo(function PortHandle({ id, port, side, at }: { id: string; port: Port; side: 'inputs' | 'outputs'; at: Position }) {
@@ -142,7 +142,7 @@ function LiveText({ live }: { live: NodeLive | undefined }) {
 }
 
 function Foot({ live }: { live: NodeLive | undefined }) {
-  if (!live || live.ms === null) return live && ['skipped', 'cancelled', 'interrupted'].includes(live.state) ? <div className="card-foot">{STATE_WORDS[live.state]}</div> : null
+  if (!live || live.ms === null) return live && ['skipped', 'cancelled', 'interrupted', 'unreached'].includes(live.state) ? <div className="card-foot">{STATE_WORDS[live.state]}</div> : null
   const tokens = tokensOf(live.usage)
   if (live.state === 'done' && live.ms < 1 && !tokens) return null
   return (

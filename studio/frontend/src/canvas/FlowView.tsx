@@ -6,7 +6,7 @@ import type { Card as CardText, FlowDoc } from '../api/types'
 import { useLoad } from '../app/useLoad'
 import { useCatalog } from '../state/catalog'
 import { type CanvasNode, type CardNode, readFlow } from '../state/document'
-import { portsOf } from '../state/ports'
+import { messagePorts, portsOf } from '../state/ports'
 import type { NodeLive } from '../state/run'
 import { useUi } from '../state/ui'
 import { Card, Pill } from './Card'
@@ -70,9 +70,9 @@ function View({ flow, nodes: lives, selected, onSelect }: Props) {
     // What is docked below a card must know how high it is.
     if (read.placed || told.loading || !read.nodes.every((node) => sizes[node.id])) return
     let current = true
-    void layout(read.nodes.map((node) => ({ ...node, measured: sizes[node.id] }) as CanvasNode), read.edges).then((found) => { if (current) setPlaces(found) })
+    void layout(read.nodes.map((node) => ({ ...node, measured: sizes[node.id] }) as CanvasNode), read.edges, messagePorts(read.nodes, read.edges, types, cards ?? {})).then((found) => { if (current) setPlaces(found) })
     return () => { current = false }
-  }, [read, told.loading, sizes])
+  }, [read, told.loading, sizes, types, cards])
   useEffect(() => {
     if (ready) void canvas.fitView(FIT)
   }, [ready, canvas, places, cards])

@@ -1,10 +1,14 @@
 // Tidy: message nodes in layers from left to right, attachments below what they govern. The library loads when asked for.
 import { type CanvasNode, type Wire, isCard } from '../state/document'
+import { type Link, ordered } from './order'
 
 export interface Size {
   width: number
   height: number
 }
+
+/** Names of a node's ports for messages, from top to bottom. */
+export type PortNames = (id: string, side: 'inputs' | 'outputs') => readonly string[]
 
 export type Places = Record<string, { x: number; y: number }>
 
@@ -55,7 +59,7 @@ function block(card: CanvasNode, pills: readonly CanvasNode[]): Size {
   }
 }
 
-export async function layout(nodes: readonly CanvasNode[], edges: readonly Wire[]): Promise<Places> {
+export async function layout(nodes: readonly CanvasNode[], edges: readonly Wire[], names: PortNames = () => []): Promise<Places> {
   const docked = docks(nodes, edges)
   const cards = nodes.filter((node) => isCard(node) && node.type === 'card')
   const ids = new Set(cards.map((card) => card.id))
@@ -68,7 +72,7 @@ export async function layout(nodes: readonly CanvasNode[], edges: readonly Wire[
     places[card.id] = { x: snap(middle - size.width / 2), y: snap(top) }
     stack(places, pillsOf(card), middle, top + size.height + BELOW)
   }
-  const bottom = await layers(cards.filter((card) => joined.has(card.id)), wires, pillsOf, put)
+  const bottom = await layers(cards.filter((card) => joined.has(card.id)), wires, pillsOf, put, names)
   // Without edges there is no order but that in which they stand.
   const apart = inReadingOrder(cards.filter((card) => !joined.has(card.id)))
   const low = grid(apart, bottom === null ? 0 : bottom + BELOW, (card) => block(card, pillsOf(card)), put)
@@ -80,15 +84,23 @@ export async function layout(nodes: readonly CanvasNode[], edges: readonly Wire[
 type Put = (card: CanvasNode, middle: number, top: number) => void
 
 /** Cards that have edges, in layers. Where they end below; null where there are none. */
-async function layers(cards: readonly CanvasNode[], wires: readonly Wire[], pillsOf: (card: CanvasNode) => readonly CanvasNode[], put: Put): Promise<number | null> {
+async function layers(cards: readonly CanvasNode[], wires: readonly Wire[], pillsOf: (card: CanvasNode) => readonly CanvasNode[], put: Put, names: PortNames): Promise<number | null> {
   if (!cards.length) return null
   const dagre = await import('@dagrejs/dagre')
   const graph = new dagre.Graph({ multigraph: true })
   graph.setGraph({ rankdir: 'LR', nodesep: 40, ranksep: 90, marginx: 0, marginy: 0 })
   graph.setDefaultEdgeLabel(() => ({}))
-  for (const card of cards) graph.setNode(card.id, { ...block(card, pillsOf(card)) })
+  // The library goes through them in this order, and turns the edge round that closes a circle: not one that leads into it.
+  const entered = new Set(wires.map((wire) => wire.target))
+  const entries = cards.filter((card) => !entered.has(card.id))
+  for (const card of [...entries, ...cards.filter((each) => entered.has(each.id))]) graph.setNode(card.id, { ...block(card, pillsOf(card)) })
   for (const edge of wires) graph.setEdge(edge.source, edge.target, {}, edge.id)
-  dagre.layout(graph)
+  dagre.layout(graph, {
+    customOrder(layered, byDefault) {
+      byDefault(layered, {})
+      inOrderOfPorts(layered as unknown as Layered, wires, names)
+    },
+  })
   let bottom = 0
   for (const card of cards) {
     const { x, y, height } = graph.node(card.id) as { x: number; y: number; height: number }
@@ -97,6 +109,58 @@ async function layers(cards: readonly CanvasNode[], wires: readonly Wire[], pill
     bottom = Math.max(bottom, y + height / 2)
   }
   return bottom
+}
+
+interface LayeredNode {
+  rank?: number
+  order: number
+  /** Stands for a part of an edge that goes over several layers. */
+  dummy?: string
+  edgeObj?: { name?: string }
+  edgeLabel?: LayeredEdge
+}
+
+interface LayeredEdge {
+  /** Went backwards, and was turned round. */
+  reversed?: boolean
+  forwardName?: string
+}
+
+/** What the library calls its graph once every edge goes from one layer to the next. */
+interface Layered {
+  nodes(): string[]
+  edges(): { v: string; w: string; name?: string }[]
+  node(id: string): LayeredNode
+  edge(edge: { v: string; w: string; name?: string }): LayeredEdge
+}
+
+/** Puts the nodes of each layer into the order in which fewest edges cross, from port to port. */
+function inOrderOfPorts(graph: Layered, wires: readonly Wire[], names: PortNames): void {
+  const byId = new Map(wires.map((wire) => [wire.id, wire]))
+  const place = (id: string, side: 'inputs' | 'outputs', name: string | null | undefined) => {
+    const all = names(id, side)
+    return name && all.includes(name) ? (all.indexOf(name) + 1) / (all.length + 1) : 0.5
+  }
+  const links = graph.edges().map((edge): Link => {
+    const [from, to] = [graph.node(edge.v), graph.node(edge.w)]
+    const part = from.dummy ? from : to.dummy ? to : null
+    const { reversed, forwardName } = (part ? part.edgeLabel : graph.edge(edge)) ?? {}
+    const wire = byId.get(forwardName ?? (part ? part.edgeObj?.name : edge.name) ?? '')
+    const leaves = wire && place(wire.source, 'outputs', wire.sourceHandle)
+    const comes = wire && place(wire.target, 'inputs', wire.targetHandle)
+    return {
+      from: edge.v, to: edge.w,
+      out: from.dummy ? 0.5 : (reversed ? comes : leaves) ?? 0.5,
+      into: to.dummy ? 0.5 : (reversed ? leaves : comes) ?? 0.5,
+    }
+  })
+  const layers: string[][] = []
+  for (const id of graph.nodes()) {
+    const { rank } = graph.node(id)
+    if (rank !== undefined) (layers[rank] ??= []).push(id)
+  }
+  const standing = Array.from(layers, (layer) => (layer ?? []).sort((a, b) => graph.node(a).order - graph.node(b).order))
+  for (const layer of ordered(standing, links)) layer.forEach((id, order) => { graph.node(id).order = order })
 }
 
 /** As one reads a page: what stands at about one height is a row, from left to right. */

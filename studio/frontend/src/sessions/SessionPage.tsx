@@ -12,7 +12,9 @@ import { EventList } from '../drawer/Events'
 import { count, dollars, nanosOf } from '../lib/money'
 import { clip, shortJson, shortName } from '../lib/text'
 import { ago, instant } from '../lib/time'
+import { useCatalog } from '../state/catalog'
 import { type NodeLive, useRun } from '../state/run'
+import { withUnreached } from '../state/unreached'
 import { type Row, tokensOf } from '../timeline/row'
 import { TimelineView } from '../timeline/TimelineView'
 
@@ -152,6 +154,7 @@ const SHOWN: Record<string, NodeLive['state']> = { done: 'done', failed: 'failed
 
 function FlowAtRun({ run, timeline, version, selected, onSelect }: AtRunProps) {
   const flow = useLoad(() => api.runFlow(run), run)
+  const types = useCatalog((s) => s.types)
   const lives = useMemo(() => {
     const found: Record<string, NodeLive> = {}
     for (const row of timeline) {
@@ -161,8 +164,10 @@ function FlowAtRun({ run, timeline, version, selected, onSelect }: AtRunProps) {
         error: row.code ? { code: row.code, message: row.text || row.code, remedy: row.remedy } : null, call: null, text: '', tool: null, warning: false,
       }
     }
-    return found
-  }, [timeline, version, run])
+    const ended = timeline.find((row) => row.kind === 'run' && row.run === run)?.state ?? 'running'
+    if (ended === 'running' || !flow.data) return found
+    return withUnreached(found, flow.data.nodes.filter((node) => types[node.type]?.attachment === false).map((node) => node.id), ended)
+  }, [timeline, version, run, flow.data, types])
   if (flow.error !== null) return <Failure error={flow.error} retry={flow.reload} />
   if (!flow.data) return <div className="seen-box"><p className="pad muted">Reading the flow…</p></div>
   return <div className="seen-box"><FlowView flow={flow.data} nodes={lives} selected={selected} onSelect={onSelect} /></div>

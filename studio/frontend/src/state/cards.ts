@@ -1,5 +1,6 @@
 // Which cards the open flow has, without where they stand: told anew only when one comes, goes or is renamed.
 import { create } from 'zustand'
+import { useCatalog } from './catalog'
 import { type CanvasNode, isCard } from './document'
 import { useFlow } from './flow'
 
@@ -28,3 +29,9 @@ useFlow.subscribe(({ nodes }, before) => {
   const now = cardKinds(nodes, cards)
   if (now !== cards) useCards.setState({ cards: now })
 })
+
+/** Ids of the open flow's nodes that are run; what is attached to others only governs them. */
+export function executed(): string[] {
+  const { types } = useCatalog.getState()
+  return useCards.getState().cards.flatMap((card) => (types[card.type]?.attachment === false ? [card.id] : []))
+}

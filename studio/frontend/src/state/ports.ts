@@ -62,3 +62,12 @@ export function fitting(types: readonly NodeType[], kind: PortKind, side: Side):
     return port ? [{ type, port }] : []
   })
 }
+
+/** Asked for the names of a node's ports for messages, as they stand on its card. */
+export function messagePorts(nodes: readonly CanvasNode[], edges: readonly Wire[], catalog: Catalog, cards: Record<string, Card>): (id: string, side: Side) => string[] {
+  const byId = new Map(nodes.filter(isCard).map((node) => [node.id, node]))
+  return (id, side) => {
+    const node = byId.get(id)
+    return node ? portsOf(node, side, catalog, cards[id], edges).flatMap((port) => (port.kind === 'message' ? [port.name] : [])) : []
+  }
+}

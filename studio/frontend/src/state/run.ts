@@ -5,9 +5,11 @@ import { follow, type Connection } from '../api/stream'
 import type { CallError, Delta, Event, Gauge, Usage } from '../api/types'
 import { Timeline } from '../timeline/fold'
 import { addUsage, failedState } from '../timeline/row'
+import { executed } from './cards'
+import { FRESH, withUnreached } from './unreached'
 
 export interface NodeLive {
-  state: 'queued' | 'running' | 'waiting' | 'done' | 'failed' | 'stopped' | 'skipped' | 'cancelled' | 'interrupted'
+  state: 'queued' | 'running' | 'waiting' | 'done' | 'failed' | 'stopped' | 'skipped' | 'cancelled' | 'interrupted' | 'unreached'
   startedAt: number
   ms: number | null
   usage: Usage | null
@@ -179,23 +181,20 @@ function flush(): void {
   deltas = []
   useRun.setState((s) => {
     for (const event of events) s.timeline.add(event)
-    return { ...apply(s, events, pieces), version: s.version + 1 }
+    return { ...apply(s, events, pieces, executed), version: s.version + 1 }
   })
 }
 
 type Shown = Pick<RunState, 'nodes' | 'gauges' | 'turns' | 'events' | 'runId' | 'status'>
 
-/** The live picture after these events and pieces of text. Pure but for nothing: copies what it changes. */
-export function apply(before: Shown, events: readonly Event[], pieces: readonly Delta[]): Shown {
+/** The live picture after these events and pieces of text. It copies what it changes. `ids`: the nodes of the open flow
+ * that are run, asked for where a run ended before it came to all of them. */
+export function apply(before: Shown, events: readonly Event[], pieces: readonly Delta[], ids: () => readonly string[] = () => []): Shown {
   const next: Shown = { ...before, nodes: { ...before.nodes }, gauges: { ...before.gauges }, turns: before.turns.slice() }
   if (events.length) next.events = [...before.events, ...events]
-  for (const event of events) take(next, event)
+  for (const event of events) take(next, event, ids)
   for (const delta of pieces) stream(next, delta)
   return next
-}
-
-const FRESH: NodeLive = {
-  state: 'running', startedAt: 0, ms: null, usage: null, cost: null, unknown: 0, error: null, call: null, text: '', tool: null, warning: false,
 }
 
 function patch(next: Shown, id: string | null | undefined, fields: Partial<NodeLive>): void {
@@ -227,7 +226,7 @@ function gaugesOf(next: Shown, gauges: Gauge[] | undefined): void {
 
 const ENDED: Record<string, NodeLive['state']> = { cancelled: 'cancelled', interrupted: 'interrupted', failed: 'cancelled', completed: 'done' }
 
-function take(next: Shown, event: Event): void {
+function take(next: Shown, event: Event, ids: () => readonly string[]): void {
   const ours = !next.runId || event.run_id === next.runId
   const node = event.node_id ? next.nodes[event.node_id] : undefined
   switch (event.type) {
@@ -251,6 +250,7 @@ function take(next: Shown, event: Event): void {
       for (const [id, each] of Object.entries(next.nodes)) {
         if (each.state === 'running' || each.state === 'waiting') patch(next, id, { state: ENDED[String(event.state)] ?? 'done', tool: null })
       }
+      next.nodes = withUnreached(next.nodes, ids(), String(event.state))
       break
     }
     case 'node.started':

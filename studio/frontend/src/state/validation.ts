@@ -1,6 +1,7 @@
 // What the server's one validator says of the open flow: problems, cards and ports, needs, the form of its input.
 import { create } from 'zustand'
 import { api } from '../api/client'
+import { remedyHere } from '../app/remedies'
 import { sameJson, sentence, words } from '../lib/text'
 import type { FlowDoc, Problem, Validation } from '../api/types'
 
@@ -38,9 +39,10 @@ export const useValidation = create<ValidationState>()((set) => {
     try {
       const found = await api.validate(doc, path)
       if (mine !== newest) return latest
+      const problems = found.problems.map((each) => ({ ...each, remedy: remedyHere(each.code, each.remedy) }))
       set((s) => ({
-        ...NOTHING, ...found, state: 'current', error: null, rev,
-        cards: shared(s.cards, found.cards ?? {}), byNode: shared(s.byNode, groupByNode(found.problems)), input: sameJson(s.input, found.input) ? s.input : found.input,
+        ...NOTHING, ...found, problems, state: 'current', error: null, rev,
+        cards: shared(s.cards, found.cards ?? {}), byNode: shared(s.byNode, groupByNode(problems)), input: sameJson(s.input, found.input) ? s.input : found.input,
       }))
     } catch (error) {
       if (mine !== newest) return latest

@@ -135,6 +135,13 @@ async def test_ledger_rows_by_filter(scene: Scene) -> None:
     assert await scene.record.ledger(LedgerFilter(partition="rehearsal")) == []
 
 
+async def test_own_sessions_are_not_counted_as_hidden_rehearsals(scene: Scene) -> None:
+    await scene.claim("run-1", "talk", partition="rehearsal")
+    await scene.claim("run-2", "@maintenance", partition="rehearsal")
+    await scene.claim("run-3", "probe", flow="@test", partition="rehearsal")
+    assert await scene.record.hidden_rehearsals() == 1
+
+
 async def test_sessions_are_listed_latest_first_and_filtered(scene: Scene) -> None:
     await scene.claim("run-1", "first")
     await scene.call("k", tokens=8, cost=None)
