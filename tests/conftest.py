@@ -11,14 +11,18 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
-settings.register_profile("dev", deadline=None, print_blob=True)
-# One commit must always get one verdict: in CI the examples are derived from the test, not from chance.
-settings.register_profile(
-    "ci", deadline=None, print_blob=True, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
+from tests import quick
+
+quick.register()
+quick.choose()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before any test is loaded."""
+    quick.choose(config)
+    quick.keep_compiled(config)
+
 
 OURS = re.compile(
     r"^FARTHING_|_API_KEY$|_BASE_URL$|^NO_COLOR$|^FORCE_COLOR$|^COLUMNS$|^XDG_(CONFIG|DATA|STATE)_HOME$"

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from runtime.errors import BadInput
 from runtime.schema_check import Mismatch, Schema, SchemaLimits
+from tests.quick import examples
 
 ORDER: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -313,7 +314,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(SCHEMAS, SCHEMAS, VALUES)
 def test_any_schema_is_checked_or_refused_in_time(schema: Any, other: Any, value: Any) -> None:
     document = {**schema, "$defs": {"d": other}} if isinstance(schema, dict) else schema

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from runtime.errors import BadSettings
 from runtime.settings import config_path, database_path, load_settings
 from runtime.usage import NANO
+from tests.quick import examples
 from tests.runtime.settings_files import load, refusal
 
 
@@ -277,7 +278,7 @@ def test_loading_without_settings_imports_no_validation() -> None:
 
 
 @pytest.mark.promise("MOD-7")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(
     st.lists(
         st.one_of(

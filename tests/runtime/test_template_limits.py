@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from runtime.errors import TemplateFailure
 from runtime.template import Condition, Template, TemplateLimits
+from tests.quick import examples
 
 VALUES: dict[str, Any] = {"inputs": {"a": "x", "b": [1, 2]}, "input": {"name": "Ann", "set": 1}}
 
@@ -240,7 +241,7 @@ def _nasty(draw: st.DrawFn) -> str:
 
 
 @pytest.mark.promise("MOD-10")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(_nasty(), st.sampled_from(["word " * 2000, list(range(3000)), {"b": ["x" * 1000] * 50}, None, 7]))
 def test_any_template_ends_within_the_bounds(source: str, value: Any) -> None:
     begun = time.thread_time()
@@ -255,7 +256,7 @@ def test_any_template_ends_within_the_bounds(source: str, value: Any) -> None:
     assert time.thread_time() - begun < 3
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(st.text(alphabet="{}%#-+|.'\"\\[]()~ \n\r\x00inputsforedset01,:=", max_size=60))
 def test_any_text_is_rendered_or_refused(source: str) -> None:
     for language in (Template, Condition):

@@ -18,6 +18,7 @@ from runtime.cli.main import call
 from runtime.clock import VirtualClock
 from runtime.facts import FactWrite, Shelf
 from runtime.store.opening import open_record
+from tests.quick import examples
 from tests.runtime.cli.conftest import Farthing
 
 text = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=30)
@@ -72,7 +73,7 @@ def said(*args: str) -> bytes:
         return out.getvalue()
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(acts, max_size=12))
 def test_export_import_and_export_again_are_equal(history: list[tuple[Any, ...]]) -> None:
     with tempfile.TemporaryDirectory() as name:

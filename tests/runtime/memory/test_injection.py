@@ -18,6 +18,7 @@ from runtime.memory.injection import check_blocks, inject
 from runtime.memory.injection_rules import Injected, Injection
 from runtime.memory.item_injection import episode_text, fact_text
 from runtime.memory.packing import Limits, Overflow, measure
+from tests.quick import examples
 from tests.runtime.memory.golden import table, text_of
 
 CASES: list[dict[str, Any]] = table("injection")["cases"]
@@ -270,7 +271,7 @@ def uneven(text: str) -> int:
     return (len(text) * 7) // 24 + len(text.split()) % 3
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     st.lists(candidates, max_size=10),
     st.lists(candidates, max_size=6),

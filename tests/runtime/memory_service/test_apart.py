@@ -15,6 +15,7 @@ from runtime.clock import VirtualClock
 from runtime.store.opening import open_record
 from runtime.testing import Bench
 from tests.flows import agent_flow, calls, says
+from tests.quick import examples
 
 USERS = ("ann", "ANN", "ann ", "eve")
 KEYS = ("bicycle", "brake", "usage")
@@ -77,14 +78,14 @@ async def holds(acts: list[Act], scope: str, path: Path | None) -> None:
 
 @pytest.mark.promise("MEM-4")
 @pytest.mark.parametrize("scope", ["user", "session"])
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(25), suppress_health_check=list(HealthCheck))
 @given(acts=acts)
 def test_nobody_is_sent_what_is_anothers_in_memory(scope: str, acts: list[Act]) -> None:
     asyncio.run(holds(acts, scope, None))
 
 
 @pytest.mark.parametrize("scope", ["user", "session"])
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(8), suppress_health_check=list(HealthCheck))
 @given(acts=acts)
 def test_nobody_is_sent_what_is_anothers_on_disk(scope: str, acts: list[Act]) -> None:
     with TemporaryDirectory() as folder:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from runtime.facts import FactWrite, Shelf
 from runtime.testing import Bench, Ran
 from tests.flows import agent_flow, says
+from tests.quick import examples
 from tests.runtime.memory_service.test_assembly import COUNTER, left_out, parts, with_window
 
 SHELF = Shelf("rehearsal", "f", "user", "local")
@@ -58,7 +59,7 @@ NAMES = [f"word{letter}" for letter in "abcdefghijkl"]
 
 
 @pytest.mark.promise("MEM-24")
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(12), suppress_health_check=list(HealthCheck))
 @given(
     st.sampled_from(["full", "buffer", "recall", "summary"]),
     st.integers(0, 4),

@@ -26,6 +26,7 @@ from runtime.memory_service.shared import Beside
 from runtime.messages import ToolSpec
 from runtime.testing import Bench, Ran, run_flow
 from tests.flows import agent_flow, calls, says
+from tests.quick import examples
 from tests.runtime.memory_service.test_assembly import COUNTER, left_out, parts, with_window
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
@@ -200,7 +201,7 @@ limits = st.builds(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120))
 @given(
     facts,
     st.lists(texts, max_size=4),

@@ -25,6 +25,7 @@ from runtime.reasoning.bounds import Bounded, within
 from runtime.reasoning.context import Counts, Parts, bill_of
 from runtime.reasoning.past import Note, Past, Prior, Recalled
 from runtime.reasoning.results import results_of
+from tests.quick import examples
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
 COUNTS = Counts(text_tokens, lambda messages: sum(map(message_tokens, messages)))
@@ -141,7 +142,7 @@ def nothing_left(found: Bounded) -> bool:
     return not said and not mine and not parts.state and small
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), suppress_health_check=list(HealthCheck))
 @given(parts=contexts(), limit=st.integers(1, 4000))
 def test_a_context_fits_or_nothing_is_left_to_give(parts: Parts, limit: int) -> None:
     found = within(parts, limit, measure, COUNTS)
@@ -173,7 +174,7 @@ def test_a_context_fits_or_nothing_is_left_to_give(parts: Parts, limit: int) -> 
     assert before - sent <= gone, "all that gave way is named"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
 @given(parts=contexts(), limit=st.integers(1, 4000))
 def test_what_is_left_of_memory_stands_where_it_stood(parts: Parts, limit: int) -> None:
     less = within(parts, limit, measure, COUNTS).parts.memory

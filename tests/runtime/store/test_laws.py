@@ -18,6 +18,7 @@ from runtime.clock import VirtualClock
 from runtime.errors import FarthingError
 from runtime.ledger import Blocked, CounterKey, Rule, Subject, counter_key, period_start
 from runtime.record import CallHeld, CallOpened, LedgerFilter, LedgerRow, LimitChange, SessionFilter
+from tests.quick import examples
 from tests.runtime.store.support import START, Scene, open_scene, rule
 
 RULES: tuple[Rule, ...] = (
@@ -260,14 +261,14 @@ async def play_both(history: list[tuple[Any, ...]]) -> None:
                 await scene.record.close()
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(12), suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(actions, max_size=30))
 def test_both_stores_tell_the_same_story(history: list[tuple[Any, ...]]) -> None:
     asyncio.run(play_both(history))
 
 
 @pytest.mark.slow
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(actions, min_size=20, max_size=80))
 def test_both_stores_tell_the_same_long_story(history: list[tuple[Any, ...]]) -> None:
     asyncio.run(play_both(history))

@@ -17,6 +17,11 @@ from tests.studio.live import Live
 WAIT_MS = 30_000
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """A journey in a browser takes seconds: it is for the whole suite."""
+    item.add_marker(pytest.mark.slow)
+
+
 def needed(why: Missing) -> None:
     """Skip aloud, or fail where a browser is required."""
     if os.environ.get(REQUIRED) == "1":
