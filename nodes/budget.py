@@ -33,6 +33,10 @@ Share = Annotated[
 """A percentage, as it was written."""
 
 
+WRITE_LIMIT = 'Write dollars such as "0.50", or whole tokens such as 20000.'
+WRITE_PERCENT = "Write a number from 0 to 100 such as 80, or null for no warning."
+
+
 class BudgetConfig(Config):
     """A limit on tokens or spend."""
 
@@ -61,15 +65,16 @@ class BudgetConfig(Config):
 
     def __post_init__(self) -> None:
         if isinstance(self.limit, bool):
-            raise Wrong(f"a number belongs here, not {str(self.limit).lower()}", "limit")
+            words = f"a number belongs here, not {str(self.limit).lower()}"
+            raise Wrong(words, "limit", WRITE_LIMIT)
         try:
             self.amount()
         except BadConfig as error:
-            raise Wrong(error.message.rstrip("."), "limit") from None
+            raise Wrong(error.message.rstrip("."), "limit", error.remedy) from None
         try:
             self.threshold()
         except ValueError as error:
-            raise Wrong(str(error), "threshold_pct") from None
+            raise Wrong(str(error), "threshold_pct", WRITE_PERCENT) from None
 
     def amount(self) -> int:
         """The limit in whole tokens or nano-dollars; empty is 0."""

@@ -55,10 +55,13 @@ class RouterConfig(Config):
 
     def __post_init__(self) -> None:
         if bool(self.branches) == (self.classify is not None):
-            raise Wrong("give either branches or classify")
+            raise Wrong(
+                "give either branches or classify",
+                remedy="Write `branches`, each with a `name` and a `when`, or `classify` with its `labels`.",
+            )
         names = self.names()
         if len(set(names)) != len(names):
-            raise Wrong("each branch needs a name of its own")
+            raise Wrong("each branch needs a name of its own", remedy="Give one of them another `name`.")
 
     @property
     def model(self) -> str | None:

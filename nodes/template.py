@@ -20,7 +20,9 @@ class TemplateConfig(Config):
 
     def __post_init__(self) -> None:
         if (self.text is None) == (self.json_value is None):
-            raise Wrong("give either text or json")
+            raise Wrong(
+                "give either text or json", remedy="Write `text` for a text, or `json` for a value, not both."
+            )
 
 
 async def run(config: TemplateConfig, inputs: Inputs, ctx: NodeContext) -> NodeResult:

@@ -52,7 +52,10 @@ class ToolConfig(Config):
     def __post_init__(self) -> None:
         given = [each for each in (self.function, self.server, self.http) if each is not None]
         if len(given) != 1:
-            raise Wrong("give one of function, server and http")
+            raise Wrong(
+                "give one of function, server and http",
+                remedy="Write `function` with a name that `farthing tools` lists, and leave the others out.",
+            )
 
 
 NOT_BUILT = {

@@ -66,6 +66,10 @@ class Problem(msgspec.Struct, frozen=True):
     level: str = "error"
 
 
+SHOWN_NAME = 100
+"""Characters of a flow's name that an error repeats: one that is too long is among what it may be about."""
+
+
 class BadFlow(InputError):
     """The flow document cannot be run; `problems` has every reason at once."""
 
@@ -73,7 +77,7 @@ class BadFlow(InputError):
 
     def __init__(self, problems: Sequence[Problem], *, name: str | None = None) -> None:
         self.problems = tuple(problems)
-        subject = f"The flow {name!r}" if name else "The flow"
+        subject = f"The flow {name[:SHOWN_NAME]!r}" if name else "The flow"
         first = self.problems[0]
         more = f" and {len(self.problems) - 1} more" if len(self.problems) > 1 else ""
         super().__init__(

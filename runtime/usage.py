@@ -10,6 +10,9 @@ from runtime.errors import BadConfig
 
 NANO = 1_000_000_000
 MAX_NANOS = 2**63 - 1
+"""The largest amount of nano-dollars or tokens: what a database keeps in a whole number."""
+WRITE_DOLLARS = "Write dollars such as 0.50, with 9 decimals at most."
+WRITE_TOKENS = "Write a whole number such as 20000."
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -46,19 +49,29 @@ def parse_money(value: object, *, field: str = "limit") -> int:
     Raises BadConfig for anything that is not a finite, non-negative amount that fits 64 bits.
     """
     if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal)):
-        raise BadConfig(f"{field} must be an amount of dollars such as 0.50, not {_shown(value)}.")
+        raise BadConfig(
+            f"{field} must be an amount of dollars such as 0.50, not {_shown(value)}.", remedy=WRITE_DOLLARS
+        )
     try:
         # str() of a float is its shortest exact spelling: 0.1 is read as 0.1, not as its binary neighbour.
         amount = Decimal(str(value).strip())
     except InvalidOperation:
-        raise BadConfig(f"{field} must be an amount of dollars such as 0.50, not {_shown(value)}.") from None
+        raise BadConfig(
+            f"{field} must be an amount of dollars such as 0.50, not {_shown(value)}.", remedy=WRITE_DOLLARS
+        ) from None
     if not amount.is_finite() or amount < 0:
-        raise BadConfig(f"{field} must be zero or more and finite, not {_shown(value)}.")
+        raise BadConfig(
+            f"{field} must be zero or more and finite, not {_shown(value)}.", remedy=WRITE_DOLLARS
+        )
     if amount > Decimal(MAX_NANOS) / NANO:
-        raise BadConfig(f"{field} is too large: {_shown(value)}.")
+        raise BadConfig(
+            f"{field} is too large: {_shown(value)}.", remedy=f"Give at most {MAX_NANOS // NANO:,} dollars."
+        )
     exponent = amount.normalize().as_tuple().exponent
     if isinstance(exponent, int) and exponent < -9:
-        raise BadConfig(f"{field} has more than 9 decimals: {_shown(value)}.")
+        raise BadConfig(
+            f"{field} has more than 9 decimals: {_shown(value)}.", remedy="Round it to 9 decimals."
+        )
     return int(amount * NANO)
 
 
@@ -74,9 +87,14 @@ def parse_count(value: object, *, field: str = "limit") -> int:
         or amount < 0
         or amount != amount.to_integral_value()
     ):
-        raise BadConfig(f"{field} must be a whole number of tokens, zero or more, not {_shown(value)}.")
+        raise BadConfig(
+            f"{field} must be a whole number of tokens, zero or more, not {_shown(value)}.",
+            remedy=WRITE_TOKENS,
+        )
     if amount > MAX_NANOS:
-        raise BadConfig(f"{field} is too large: {_shown(value)}.")
+        raise BadConfig(
+            f"{field} is too large: {_shown(value)}.", remedy=f"Give at most {MAX_NANOS:,} tokens."
+        )
     return int(amount)
 
 

@@ -54,6 +54,7 @@ def command(
     what still runs.
     """
     if link_only:
+        options.refuse_unused("with --link", "folder", "host", "allow_hosts", "no_open")
         result(_fresh_link(db, port))
         return
     from studio.serving import Asked, run, warn_of

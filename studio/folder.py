@@ -116,7 +116,10 @@ class Folder:
                 f"There is no flow {path!r}.", remedy="It may have been moved or deleted."
             ) from None
         except OSError as error:
-            raise BadInput(f"{path!r} cannot be read: {error.strerror}.") from None
+            raise BadInput(
+                f"{path!r} cannot be read: {error.strerror}.",
+                remedy="Make it a file that the server can read.",
+            ) from None
 
     def hash(self, path: str) -> str:
         """SHA-256 of a flow's bytes. Raises NotFound or BadInput."""

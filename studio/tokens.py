@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, get_args
 
 from runtime.clock import Clock
 from runtime.errors import BadInput, BadSettings, NotFound
+from runtime.names import check_names
 from runtime.settings.files import mode_of, parse, read_text, toml_string, write_private
 from studio.roles import Credential, RoleName
 
@@ -20,7 +21,6 @@ log = logging.getLogger("farthing.studio")
 WHAT = "file of tokens"
 PREFIX = "farthing_"
 """Every token begins so, so that people and scanners see what it is."""
-MAX_USER_CHARS = 200
 
 
 class Token(NamedTuple):
@@ -70,8 +70,7 @@ class Tokens:
 
     def create(self, user: str, role: RoleName, expires: datetime | None) -> tuple[Token, str]:
         """A new token and its text, which is shown this once. Raises BadInput or BadSettings."""
-        if not user.strip() or len(user) > MAX_USER_CHARS or not user.isprintable():
-            raise BadInput("A token is for a named user.", remedy="Give --user ID.")
+        check_names(user=user)
         now = self._clock.now()
         if expires is not None and expires <= now:
             raise BadInput("The token would have expired already.", remedy="Give a time to come.")

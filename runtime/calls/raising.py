@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from runtime.calls.account import Whose
 from runtime.events import Gauge
 from runtime.ledger import Rule
@@ -13,11 +15,14 @@ FEWEST_TOKENS = 10_000
 LEAST_NANOS = NANO // 10
 """What is proposed in place of a limit of 0: 10,000 tokens, or $0.10."""
 CENT = NANO // 100
+LOWEST_PCT = Decimal(10)
+"""A lower threshold is not stayed below: who is to be warned from 1 % on asked for no hundredfold limit."""
 
 
-def raising_command(rule: Rule, shown: Gauge, whose: Whose, needed: int = 0) -> str | None:
+def raising_command(rule: Rule, shown: Gauge, whose: Whose, needed: int = 0, step: int = 0) -> str | None:
     """The command that gives the rule's counter twice what it has, or has room for `needed` (tokens or
-    nano-dollars), within this period; null for a limit of one run or one command line."""
+    nano-dollars), within this period, and at least so much that another `step` stays below the limit and its
+    threshold; null for a limit of one run or one command line."""
     nowhere = rule.period == "session" and not whose.session_uid
     if rule.period == "run" or nowhere or rule.pot.startswith("limit/"):
         return None
@@ -25,7 +30,7 @@ def raising_command(rule: Rule, shown: Gauge, whose: Whose, needed: int = 0) -> 
 
     own = rule.pot.startswith("settings/")
     name = rule.pot if own else rule.name
-    words = ["--to", _amount(rule, shown, needed), "--reason", "WHY"]
+    words = ["--to", _amount(rule, shown, needed, step), "--reason", "WHY"]
     if rule.period == "session":
         words += ["--session", whose.session_uid]
     elif not rule.everyone and whose.user_id != LOCAL_USER:
@@ -38,9 +43,11 @@ def raising_command(rule: Rule, shown: Gauge, whose: Whose, needed: int = 0) -> 
     return f"farthing budget raise {shlex.join(words)}"
 
 
-def _amount(rule: Rule, shown: Gauge, needed: int) -> str:
-    wanted = 2 * max(shown.limit or 0, shown.used + needed)
+def _amount(rule: Rule, shown: Gauge, needed: int, step: int) -> str:
+    double = 2 * max(shown.limit or 0, shown.used + needed)
+    below = Decimal(100) if rule.threshold_pct is None else max(rule.threshold_pct, LOWEST_PCT)
+    wanted = max(double, int((shown.used + step) * 100 / below) + 1 if shown.used + step else 0)
     if rule.metric == "tokens":
-        return str(wanted or FEWEST_TOKENS)
-    wanted = wanted or LEAST_NANOS
+        return str(max(wanted, 0 if double else FEWEST_TOKENS))
+    wanted = max(wanted, 0 if double else LEAST_NANOS)
     return decimal_text(-(-wanted // CENT) * CENT if wanted > CENT else wanted) or "0"

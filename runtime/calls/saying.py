@@ -153,29 +153,32 @@ class Opening:
             if over
             else f"has too little left for this call{_may_use(rule, refused, self.counted)}"
         )
-        needed = 0 if over else _of_metric(rule, refused.estimate) or 0
+        step = _of_metric(rule, refused.estimate) or 0
         lower = "" if over else " Or let the agent answer in less: `max_output_tokens`."
         return BudgetExceeded(
             f"The budget {rule.name!r} {words}: {gauge_text(shown)}.",
-            remedy=f"Raise {rule.field}{self._or_for_now(rule, shown, needed)}.{lower}",
+            remedy=f"Raise {rule.field}{self._or_for_now(rule, shown, 0 if over else step, step)}.{lower}",
             node_id=node_id,
             run_id=run_id,
         )
 
-    def _or_for_now(self, rule: Rule, shown: Gauge, needed: int) -> str:
+    def _or_for_now(self, rule: Rule, shown: Gauge, needed: int, step: int) -> str:
         """The command that raises it, where there is one."""
         from runtime.calls.raising import raising_command  # few runs are stopped
 
-        command = raising_command(rule, shown, self.account.whose, needed)
+        command = raising_command(rule, shown, self.account.whose, needed, step)
         return "" if command is None else f", or for now: `{command}`"
 
     def waited_too_long(self, held: CallHeld, wait_s: float) -> BudgetWaitTimeout:
         """The error of a call that other calls' holds kept out for too long."""
         blocked = held.admission.rules if isinstance(held.admission, Blocked) else (0,)
-        shown = gauge(self.account.rules[blocked[0]], held.counters[blocked[0]], self.clock.now())
+        rule = self.account.rules[blocked[0]]
+        shown = gauge(rule, held.counters[blocked[0]], self.clock.now())
+        step = shown.held + (_of_metric(rule, self.counted) or 0)
         return BudgetWaitTimeout(
             f"Others held the rest of the budget {shown.budget!r} for {wait_s:.0f} s: {gauge_text(shown)}.",
-            remedy="Run fewer at the same time or raise the limit.",
+            remedy=f"Run fewer at the same time, or raise {rule.field}"
+            f"{self._or_for_now(rule, shown, 0, step)}.",
             node_id=self.account.node_id,
             run_id=self.account.run_id,
         )

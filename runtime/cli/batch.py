@@ -75,7 +75,10 @@ def refuse_others(
 def run_batch(request: RunRequest, asked: Asked, settings: Settings, cancels: Cancels) -> int:
     """Run the whole batch; its exit code. Raises FarthingError where it cannot begin."""
     if not 1 <= asked.concurrency <= MOST_CONCURRENT:
-        raise BadInput(f"--concurrency is a number from 1 to {MOST_CONCURRENT}.")
+        raise BadInput(
+            f"--concurrency is a number from 1 to {MOST_CONCURRENT}, not {asked.concurrency}.",
+            remedy=f"Give --concurrency {min(max(asked.concurrency, 1), MOST_CONCURRENT)}, or leave it out.",
+        )
     data = _read(asked.file)
     return asyncio.run(_run(request, asked, data, settings, cancels))
 

@@ -67,6 +67,7 @@ def show_budgets(
 ) -> None:
     """Show each budget: used, held by calls in flight, limit, what is left, and when it starts anew."""
     if history:
+        options.refuse_unused("with --history", "session", "everything")
         show_history(db, user_id, flow, partition, as_json=as_json)
         return
     now = SystemClock().now()

@@ -31,6 +31,7 @@ from runtime.ledger import (
     gauge_text,
     limit_of,
 )
+from runtime.names import check_names
 from runtime.record import LedgerFilter, LedgerRow, LimitChange, Record
 from runtime.secrets.redact import Redactor
 from runtime.usage import parse_money
@@ -126,6 +127,7 @@ def change(db: Path | None, which: Which, wish: Change) -> tuple[Gauge, Gauge]:
     """Change a limit; the budget before and after. Raises BadInput or NotFound."""
     if not wish.reason.strip():
         raise BadInput(f"A {wish.action} needs a reason.", remedy='Give --reason "why".')
+    check_names(user=which.user_id)
     now = SystemClock().now()
     settings = read_settings(db)
     reason = Redactor(settings.secrets_values()).text(wish.reason)

@@ -6,7 +6,8 @@ import shlex
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from runtime.cli.find import find_session
+from runtime.cli import options
+from runtime.cli.find import find_session, session_of_run
 from runtime.cli.limits import Known, as_last_run, flows_in, of_flow, own
 from runtime.cli.spend import name_flows
 from runtime.errors import BadInput, NotFound
@@ -73,7 +74,9 @@ async def _ambiguous(record: Record, name: str, found: list[Known], partition: P
 
 
 async def key_of(record: Record, rule: Rule, which: Which, now: datetime) -> CounterKey:
-    """The counter that is meant. Raises BadInput where its session or run is not named."""
+    """The counter that is meant. Raises BadInput where its session or run is not named, or something is that
+    says nothing about it, and NotFound where there is no such session or run."""
+    _refuse_beside(rule)
     uid = ""
     if rule.period == "session":
         if which.session is None:
@@ -82,8 +85,18 @@ async def key_of(record: Record, rule: Rule, which: Which, now: datetime) -> Cou
             record, which.session, partition=which.partition, user_id=which.user_id, flow=which.flow
         )
         uid = found.uid
-    if rule.period == "run" and which.run_id is None:
-        raise BadInput(
-            f"The budget {rule.name!r} counts by run.", remedy="Give --run ID, or change the flow."
-        )
+    if rule.period == "run":
+        if which.run_id is None:
+            raise BadInput(
+                f"The budget {rule.name!r} counts by run.", remedy="Give --run ID, or change the flow."
+            )
+        await session_of_run(record, which.run_id)
     return counter_key(rule, Subject(which.partition, which.user_id, uid, which.run_id or ""), now)
+
+
+def _refuse_beside(rule: Rule) -> None:
+    """Options that choose among other counters than this budget has."""
+    each = {"run": "each run", "session": "each session"}.get(rule.period, f"{rule.period} for each user")
+    why = f"for the budget {rule.name!r}, which counts {'all users together' if rule.everyone else each}"
+    names = [name for name, period in (("run_id", "run"), ("session", "session")) if rule.period != period]
+    options.refuse_unused(why, *names, *(["user_id"] if rule.everyone or rule.period == "run" else []))

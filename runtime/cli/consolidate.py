@@ -74,6 +74,8 @@ def consolidate(
     from runtime.run.consolidation import execute as carry_out
     from runtime.run.consolidation import preview as look
 
+    if not with_model:
+        options.refuse_unused("without --with-model", "limits", *(["model"] if execute else []))
     wish = Wish(
         partition=partition, user_id=user_id, actor=actor, with_model=with_model, model=model, limits=limits
     )

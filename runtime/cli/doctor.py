@@ -59,6 +59,8 @@ def command(
     Keys are never shown. No model is called but with --test-model: that call is held, priced and recorded
     like any other, with the purpose `test`. Exit code 1 if there is a problem, not for mere notes.
     """
+    if not test:
+        options.refuse_unused("without --test-model", "user_id")
     problems: list[Problem] = []
     sections = [_versions()]
     settings = _settings(db, problems)

@@ -24,6 +24,8 @@ from runtime.events import decode
 from runtime.facts import Partition
 from runtime.record import ACTIVE, Record, SessionLine
 
+FILTERS = ("session", "user_id", "flow", "run_id", "types", "node", "step", "since", "after")
+
 
 @click.command(
     epilog=options.examples(
@@ -86,6 +88,7 @@ def command(
     everything in it and asks nobody for anything.
     """
     if schema:
+        options.refuse_unused("with --schema", *FILTERS, "follow", "html", "as_csv", "rehearsal")
         from runtime.cli.event_schema import print_schema
 
         print_schema(as_json=as_json)
@@ -94,6 +97,8 @@ def command(
     partition: Partition | None = "rehearsal" if rehearsal else None
     if follow and (html is not None or as_csv):
         raise BadInput("What goes on has no end to write.", remedy="Leave --follow or the file out.")
+    if html is not None:
+        options.refuse_unused("with --html", "as_json", "as_csv")
 
     async def work(record: Record) -> None:
         line = await _session(record, session, wanted, partition, user_id, flow)

@@ -20,7 +20,7 @@ from runtime.cli.opening import read_settings, with_record
 from runtime.cli.plain import visible
 from runtime.cli.run_input import typed
 from runtime.cli.sessions import tell_hidden
-from runtime.cli.shelves import Where, matching, one
+from runtime.cli.shelves import Where, check_shelf, matching, one
 from runtime.cli.streams import say
 from runtime.cli.when import When
 from runtime.clock import SystemClock
@@ -185,7 +185,7 @@ def set_fact(
 
     async def work(record: Record) -> Written:
         shelf = await one(record, where, user=where.user_id or options.LOCAL_USER)
-
+        check_shelf(shelf)
         build = written_by(shelf, actor, now)
         written, _ = await record.write_fact(shelf, write, now, build, run_id=None)
         return written

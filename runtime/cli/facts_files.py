@@ -14,7 +14,7 @@ from runtime.cli.fact_events import imported_by
 from runtime.cli.fact_options import where_options
 from runtime.cli.opening import read_settings, with_record
 from runtime.cli.plain import one_line
-from runtime.cli.shelves import Where, matching
+from runtime.cli.shelves import Where, check_shelf, matching
 from runtime.cli.streams import say
 from runtime.clock import SystemClock
 from runtime.errors import BadInput, Conflict, NotFound
@@ -133,6 +133,8 @@ def import_facts(
         _placed(item, partition, as_user, as_namespace)
         for item in read_lines(file, read_settings(db).secrets_values(), internal=internal)
     ]
+    for item in items:
+        check_shelf(item.shelf)
     at = SystemClock().now()
 
     async def work(record: Record) -> Imported:

@@ -17,7 +17,7 @@ from runtime.cli.fact_options import where_options
 from runtime.cli.facts_shown import value_text
 from runtime.cli.opening import with_record
 from runtime.cli.plain import one_line
-from runtime.cli.shelves import Where, one
+from runtime.cli.shelves import Where, check_shelf, one
 from runtime.cli.streams import result_json, say, write
 from runtime.clock import SystemClock
 from runtime.errors import BadInput
@@ -146,6 +146,8 @@ def erase(
     Values of 6 characters or more are found by their text, shorter ones only where their key stands with
     them; the rest is counted. Without --yes nothing is changed.
     """
+    if not yes:
+        options.refuse_unused("without --yes", "receipt")
     if receipt is not None and receipt.exists():
         raise BadInput(f"{receipt} is there already.", remedy="Name a file that is not.")
     clock = SystemClock()
@@ -242,6 +244,7 @@ def move(
     async def work(record: Record, at: datetime) -> tuple[str, ...]:
         shelf = await shelf_of(record, where)
         to = await _target(record, where, shelf, to_user, to_session, to_namespace)
+        check_shelf(to)
         found = keys or tuple({fact.key: None for fact in await record.fact_versions(shelf)})
         await record.move_facts(shelf, to, found, at, [moved_by(shelf, to, found, actor, at)])
         return found

@@ -17,6 +17,7 @@ from runtime.cli.files import FlowFile, read_flow
 from runtime.cli.streams import say
 from runtime.clock import SystemClock
 from runtime.errors import BadInput
+from runtime.names import check_name
 
 if TYPE_CHECKING:
     from runtime.spec import FlowSpec
@@ -53,6 +54,7 @@ def command(name: str | None, source: str | None, target: str | None, force: boo
     spec = flow_spec(name, origin)
     data = save_flow(spec)
     if target == "-":
+        options.refuse_unused("with --to -", "force")
         sys.stdout.write(data.decode())
         return
     path = Path(target) if target is not None else Path(file_name(spec.name))
@@ -69,8 +71,9 @@ def flow_spec(name: str | None, origin: FlowFile | None) -> FlowSpec:
     spec = load_flow(origin.raw, name=origin.name).spec if origin is not None else first_flow()
     otherwise = spec.name if origin else DEFAULT_NAME
     fresh = {"id": SystemClock().new_id(), "name": otherwise if name is None else name}
-    if not fresh["name"].strip() or len(fresh["name"]) > 200:
+    if len(fresh["name"]) > 200:
         raise BadInput("A flow's name has 1 to 200 characters.", remedy="Give another name.")
+    check_name(fresh["name"], "The flow's name", "Give another name.")
     return msgspec.structs.replace(spec, **fresh)
 
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from runtime.errors import BadInput
+from runtime.names import check_name
 
 F = TypeVar("F", bound=Callable[..., Any])
 LOCAL_USER = "local"
@@ -93,9 +94,15 @@ def actor(function: F) -> F:
         "--actor",
         default=whoami,
         metavar="NAME",
+        callback=_named,
         help="Who does it; else your login name.",
         show_default=False,
     )(function)
+
+
+def _named(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
+    check_name(value, "The name after --actor", "Give --actor NAME.")
+    return value
 
 
 def whoami() -> str:
@@ -111,6 +118,17 @@ def refuse_empty(*given: tuple[str, str | None]) -> None:
     for name, value in given:
         if value is not None and not value.strip():
             raise BadInput(f"{name} is empty.", remedy=f"Give it a value, or leave {name} out.")
+
+
+def refuse_unused(why: str, *names: str) -> None:
+    """Raise BadInput for the first of these parameters of the present command that was given: `why` it would
+    do nothing (`with --schema`). What is dropped silently was meant to do something."""
+    ctx = click.get_current_context()
+    for param in ctx.command.params:
+        given = ctx.get_parameter_source(param.name or "") is click.core.ParameterSource.COMMANDLINE
+        if given and param.name in names:
+            called = param.human_readable_name.upper() if isinstance(param, click.Argument) else param.opts[0]
+            raise BadInput(f"{called} does nothing {why}.", remedy=f"Leave {called} out.")
 
 
 def examples(*lines: str) -> str:

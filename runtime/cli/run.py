@@ -22,6 +22,7 @@ from runtime.cli.run_result import failed_json, outcome_json, show_end, show_out
 from runtime.cli.streams import result_json, say
 from runtime.clock import SystemClock
 from runtime.errors import FarthingError
+from runtime.names import check_names
 
 if TYPE_CHECKING:
     from runtime.run.services import Services
@@ -114,12 +115,15 @@ def command(
     """
     try:
         options.refuse_empty(("--user", user_id), ("--session", session), ("--model", model))
+        check_names(user_id, session)
         file = files.read_flow(flow)
         given_of_batch = [
             f"--{name.replace('_', '-')}"
             for name in ("concurrency", "retry_failed")
             if ctx.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
         ]
+        if batch is not None and out is None:
+            options.refuse_unused("without --out", "retry_failed")
         refuse_others(batch, out, record_to, (text, input_file, sets), given_of_batch)
         given = gather(Given(text, input_file, sets)) if batch is None else None
         from runtime.run.start import RunRequest

@@ -8,6 +8,7 @@ from runtime.cli.find import find_session, flow_id_of
 from runtime.cli.plain import one_line
 from runtime.errors import BadInput, NotFound
 from runtime.facts import Partition, Scope, Shelf
+from runtime.names import check_name, check_names
 from runtime.record import Record
 
 
@@ -62,6 +63,13 @@ async def one(record: Record, where: Where, *, user: str) -> Shelf:
         )
     names = ", ".join(one_line(shelf.namespace) for shelf in found)
     raise BadInput(f"There are {len(found)} namespaces: {names}.", remedy="Give --namespace NAME.")
+
+
+def check_shelf(shelf: Shelf) -> None:
+    """That facts may be put there: raises BadInput where its user or namespace can have no such name."""
+    if shelf.scope == "user":
+        check_names(user=shelf.owner)
+    check_name(shelf.namespace, "The namespace", "Give another namespace.")
 
 
 async def _namespace(record: Record, where: Where) -> str | None:

@@ -103,6 +103,8 @@ def command(
     A cost that nobody knows is shown as unknown, and a sum that misses such calls as "at least".
     """
     groups = parse_groups(by)
+    if rows:
+        options.refuse_unused("with --rows", "by")
 
     async def work(record: Record) -> Spent:
         uid = None
@@ -136,10 +138,8 @@ def parse_groups(text: str) -> tuple[str, ...]:
     groups = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     unknown = [group for group in groups if group not in GROUPS]
     if unknown or not groups:
-        raise BadInput(
-            f"Spend cannot be summed by {unknown[0] if unknown else text!r}.",
-            remedy=f"Choose among {', '.join(GROUPS)}.",
-        )
+        wrong = unknown[0] if unknown else text
+        raise BadInput(f"Spend cannot be summed by {wrong!r}.", remedy=f"Choose among {', '.join(GROUPS)}.")
     return groups
 
 

@@ -140,12 +140,21 @@ def load_script(path: Path) -> Script:
     """The script in a file. Raises BadInput where there is none to read."""
     try:
         if path.stat().st_size > MAX_SCRIPT_BYTES:
-            raise BadInput(f"The script {path.name} is larger than {MAX_SCRIPT_BYTES // 1024**2} MiB.")
+            raise BadInput(
+                f"The script {path.name} is larger than {MAX_SCRIPT_BYTES // 1024**2} MiB.",
+                remedy="Leave replies out, or move it away.",
+            )
         data = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise BadInput(
-            f"The script {path} cannot be read: {error.strerror}.", code="script.missing"
+            f"The script {path} cannot be read: {error.strerror}.",
+            code="script.missing",
+            remedy="Make it a file that you can read, or move it away.",
         ) from None
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"The script {path.name} is not JSON: {error}.", code="script.invalid") from None
+        raise BadInput(
+            f"The script {path.name} is not JSON: {error}.",
+            code="script.invalid",
+            remedy=f"Correct it; the format is {FORMAT}.",
+        ) from None
     return parse_script(data, name=f"The script {path.name}")

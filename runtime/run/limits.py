@@ -6,6 +6,9 @@ from runtime.errors import BadInput
 from runtime.ledger import Metric, Rule
 from runtime.usage import parse_count, parse_money
 
+SHOWN = 60
+"""So many characters of what is no limit are repeated."""
+
 
 def parse_limit(text: str) -> Rule:
     """The rule of `metric=amount` for this run alone. Raises BadInput."""
@@ -13,7 +16,8 @@ def parse_limit(text: str) -> Rule:
     metric, amount = metric.strip(), amount.strip()
     if metric not in ("tokens", "spend") or not amount:
         raise BadInput(
-            f"--limit {text!r} is not understood.", remedy="Write --limit spend=0.50 or --limit tokens=20000."
+            f"--limit {text[:SHOWN]!r} is not understood.",
+            remedy="Write --limit spend=0.50 or --limit tokens=20000.",
         )
     field = f"--limit {metric}"
     if metric == "spend":

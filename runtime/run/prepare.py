@@ -10,6 +10,7 @@ import msgspec
 from runtime.errors import BadInput
 from runtime.ledger import EVERYONE, Rule
 from runtime.messages import LanguageModel
+from runtime.names import check_names
 from runtime.plan import Plan, PlanNode, read_plan
 from runtime.providers import SCRIPTED
 from runtime.record import SessionKey
@@ -63,6 +64,7 @@ def prepare(request: RunRequest, services: Services) -> Prepared:
     folder = request.flow_path.resolve().parent if request.flow_path is not None else None
     plan = read_plan(request.flow_bytes, services.registry, services.find_tools, folder, name=name)
     assignments = _assign(request, plan, services)
+    check_names(request.user, request.session)
     _no_secret_names(request, services)
     _no_inner_session(request)
     _needs_user(request, plan, assignments)

@@ -61,7 +61,11 @@ class Recording:
                 remedy="Give another name, or move the old one away.",
             ) from None
         except OSError as error:
-            raise BadInput(f"{path} cannot be written: {error.strerror}.", code="script.unwritable") from None
+            raise BadInput(
+                f"{path} cannot be written: {error.strerror}.",
+                code="script.unwritable",
+                remedy="Name a file in a folder that is there and that you can write in.",
+            ) from None
         self.path = path
         self._heard: dict[str, list[Heard]] = {}
         self._said: dict[str, list[AgentUsage]] = {}

@@ -112,7 +112,10 @@ def write_key(path: Path, provider: str, key: str, *, use_keyring: bool = True) 
             remedy="Copy the key again from your provider's page.",
         )
     if not provider.replace("-", "").replace("_", "").isalnum():
-        raise NotFound(f"{provider!r} cannot be the name of a provider.")
+        raise NotFound(
+            f"{provider!r} cannot be the name of a provider.",
+            remedy="Give one that `farthing key list` shows.",
+        )
     if os.name == "posix" and path.parent == Path(os.devnull).parent:
         raise BadSettings(
             f"Beside {os.devnull} no key can be kept.",

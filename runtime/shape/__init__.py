@@ -30,11 +30,11 @@ class Shape(msgspec.Struct, metaclass=_Frozen, forbid_unknown_fields=True):
 
 
 class Wrong(ValueError):
-    """What a `__post_init__` raises: what is wrong, of which field; None: of the whole."""
+    """What a `__post_init__` raises: what is wrong, of which field (None: of the whole), and what to do."""
 
-    def __init__(self, text: str, field: str | None = None) -> None:
+    def __init__(self, text: str, field: str | None = None, remedy: str | None = None) -> None:
         super().__init__(text)
-        self.field = field
+        self.field, self.remedy = field, remedy
 
 
 class Misfit(Exception):

@@ -15,19 +15,21 @@ from runtime.shape import Misfit, Wrong, own_type
 from runtime.shape.choices import written_order
 from runtime.shape.words import length_words, plain
 
-Kind = Literal["unknown", "missing", "belongs", "choice", "small", "large", "pattern", "other"]
+Kind = Literal["unknown", "missing", "belongs", "choice", "small", "large", "length", "pattern", "other"]
 Place = tuple[str | int, ...]
 
 
 class Fault(NamedTuple):
     """Something wrong at a place. `words` says what belongs there and never repeats the value, which may be a
     secret: `belongs`: `a text`; `choice`: the choices; `small`, `large`: the bound; `pattern`: the pattern;
-    `unknown`: the fields that there are, where they are known; `other`: a sentence."""
+    `unknown`: the fields that there are, where they are known; `length`, `other`: a sentence. `remedy`: what
+    to do, where whoever refused it said so."""
 
     kind: Kind
     place: Place
     words: str
     value: Any = None
+    remedy: str | None = None
 
 
 def faults(misfit: Misfit) -> list[Fault]:
@@ -107,9 +109,10 @@ def _of_the_whole(wanted: kinds.StructType, value: Any, place: Place) -> Iterato
         field = wrong.field
         if field is None or field not in rest:
             if len(rest) == len(value):
-                yield Fault("other", place if field is None else (*place, field), str(wrong))
+                at = place if field is None else (*place, field)
+                yield Fault("other", at, str(wrong), remedy=wrong.remedy)
             return
-        yield Fault("other", (*place, field), str(wrong), rest.pop(field))
+        yield Fault("other", (*place, field), str(wrong), rest.pop(field), wrong.remedy)
 
 
 def _wrong_in(wanted: kinds.StructType, value: Any) -> Wrong | None:
@@ -162,7 +165,9 @@ def _in_dict(wanted: kinds.DictType, value: Any, place: Place) -> Iterator[Fault
         return
     for key, item in value.items():
         for fault in _in_any(wanted.key_type, key, (*place, str(key))):
-            yield fault._replace(words=f"the name {fault.words}" if fault.kind == "other" else fault.words)
+            yield fault._replace(
+                words=f"the name {fault.words}" if fault.kind in ("length", "other") else fault.words
+            )
         yield from _in_any(wanted.value_type, item, (*place, str(key)))
 
 
@@ -178,7 +183,7 @@ def _in_text(wanted: kinds.StrType, value: Any, place: Place) -> Iterator[Fault]
 def _length(wanted: Any, value: Any, place: Place, unit: str) -> Iterator[Fault]:
     least, most = wanted.min_length, wanted.max_length
     if (least is not None and len(value) < least) or (most is not None and len(value) > most):
-        yield Fault("other", place, length_words(len(value), least, most, unit), value)
+        yield Fault("length", place, length_words(len(value), least, most, unit), value)
 
 
 def _in_whole(wanted: kinds.IntType, value: Any, place: Place) -> Iterator[Fault]:

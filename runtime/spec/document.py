@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta, field
 
 from runtime.errors import Problem
+from runtime.names import fault_in
 from runtime.shape import Shape, Wrong
 
 FORMAT = "farthing.flow/1"
@@ -80,10 +81,15 @@ class FlowSpec(GraphSpec, kw_only=True):
     def __post_init__(self) -> None:
         """A pot is `flow id/budget`: an id that reads like a part of another pot would count there."""
         found = self.flow_id
+        for field_, text in (("id", found), ("name", self.name)):
+            fault = fault_in(text)
+            if fault is not None:
+                raise Wrong(f"it {fault}", field_, f"Give the flow another `{field_}`.")
         if "/" in found or found.startswith("shared:") or found in RESERVED_IDS:
             raise Wrong(
                 f"{found!r} cannot be the id of a flow (`id`, else its name): one has no /, does not begin"
-                f" with shared:, and is none of {', '.join(RESERVED_IDS)}"
+                f" with shared:, and is none of {', '.join(RESERVED_IDS)}",
+                remedy="Give the document another `id`.",
             )
 
 

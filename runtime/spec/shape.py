@@ -11,6 +11,15 @@ from runtime.shape import Misfit, read
 from runtime.shape.faults import Fault, faults, json_path
 from runtime.spec.document import ID_PATTERN, NodeSpec
 
+EXAMPLES = {
+    "a text": '"words"',
+    "a whole number": "10",
+    "a number": "0.5",
+    "a number from 0 to 100": "80",
+    "a list": '["one", "two"]',
+    "an object": '{"name": "value"}',
+}
+"""What each kind of value looks like in JSON."""
 SHOWN = 60
 """So many characters of a wrong value are repeated."""
 
@@ -60,16 +69,58 @@ def _words(fault: Fault, path: str) -> tuple[str, str, str]:
             f"{path} is {fault.value!r}, which is no usable id",
             "Use a letter first, then letters, digits, - or _, 64 at most.",
         )
-    return "flow.bad_value", f"{path}: {_wrong(fault)}", "Change the value."
+    return "flow.bad_value", f"{path}: {_wrong(fault)}", _change(fault, path)
+
+
+def _change(fault: Fault, path: str) -> str:
+    """What to write, and where."""
+    if fault.remedy is not None:
+        return fault.remedy
+    where = _where(fault, path)
+    match fault.kind:
+        case "belongs":
+            example = EXAMPLES.get(fault.words)
+            return f"Make {where} {fault.words}" + (f", such as {example}." if example else ".")
+        case "choice":
+            choices = [choice.strip("'") for choice in fault.words.split(", ")]
+            near = _near(str(fault.value), choices)
+            return f"Did you mean {near!r}?" if near else f"Set {where} to {_one_of(choices)}."
+        case "small" | "large":
+            return f"Set {where} to {fault.words}."
+        case "length" if fault.words.startswith("at least"):
+            return f"Give {where} {fault.words.partition(' belong')[0]}."
+        case "length":
+            unit = fault.words.split()[1]
+            return f"Shorten {where} to {fault.words.partition(': ')[2]} {unit}."
+        case "pattern":
+            return f"Write {where} so that it fits {fault.words}."
+    return f"Correct {where}."
+
+
+def _where(fault: Fault, path: str) -> str:
+    """The field as people find it in the document."""
+    name = next((part for part in reversed(fault.place) if isinstance(part, str)), None)
+    if name is None:
+        return f"`{path}`"
+    last = fault.place[-1]
+    return f"entry {last + 1} of `{name}`" if isinstance(last, int) else f"`{name}`"
+
+
+def _near(word: str, known: list[str]) -> str | None:
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(word, known, n=1)), None)
+
+
+def _one_of(choices: list[str]) -> str:
+    return repr(choices[0]) if len(choices) == 1 else f"one of {', '.join(map(repr, choices))}"
 
 
 def _instead(name: str, known: str) -> str:
     """What to do about a field that there is not."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, known.split(", "), n=1) if known else []
-    if near:
-        return f"Did you mean {near[0]!r}?"
+    near = _near(name, known.split(", ")) if known else None
+    if near is not None:
+        return f"Did you mean {near!r}?"
     return f"Remove {name!r} or mend its name" + (f"; there are: {known}." if known else ".")
 
 

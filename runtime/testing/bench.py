@@ -39,7 +39,10 @@ class Ran(NamedTuple):
     def text(self) -> str:
         """The one output as text. Raises BadInput where there is not exactly one."""
         if len(self.outcome.outputs) != 1:
-            raise BadInput(f"The run gave {len(self.outcome.outputs)} outputs, not one.")
+            raise BadInput(
+                f"The run gave {len(self.outcome.outputs)} outputs, not one.",
+                remedy="Read `outcome.outputs`.",
+            )
         return str(next(iter(self.outcome.outputs.values())))
 
     def of(self, *types: str) -> list[Any]:

@@ -116,7 +116,9 @@ async def _sent(call: Call, line: SessionLine, seq: int | None) -> Sent:
     calls = calls_of((number, decode(raw)) for number, raw in known)
     found = [sent for sent in calls if seq in (None, sent.seq)]
     if not found:
-        raise NotFound("No model was called in this session.")
+        raise NotFound(
+            "No model was called in this session.", remedy="Look at a session with a run that called one."
+        )
     return found[-1]
 
 

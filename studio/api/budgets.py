@@ -36,7 +36,7 @@ MOST_TOKENS = 10**15
 OF_ONE = frozenset({"run", "session"})
 
 
-class CounterKeyIn(msgspec.Struct, frozen=True):
+class CounterKeyIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Names one counter: what is counted together, of whom (`*`: everybody), from which start of its period
     on (ISO time, empty where the period has none)."""
 
@@ -159,7 +159,9 @@ async def raise_limit(call: Call) -> BudgetOut:
     """Give a counter another limit, from the next step on in every process. It may also lower it."""
     body: RaiseIn = call.body
     if not body.reason.strip() or len(body.reason) > MAX_REASON_CHARS:
-        raise BadInput(f"A raise needs a reason of at most {MAX_REASON_CHARS} characters.")
+        raise BadInput(
+            f"A raise needs a reason of at most {MAX_REASON_CHARS} characters.", remedy="Say in `reason` why."
+        )
     record, now, partition = (
         call.studio.record,
         call.studio.services.clock.now(),
@@ -221,7 +223,7 @@ def _amount(key: CounterKey, amount: str | int) -> int:
         return parse_money(amount, field="amount")
     text = str(amount).strip()
     if not (text.isascii() and text.isdigit()) or int(text) > MOST_TOKENS:
-        raise BadInput("`amount` of a token budget is a whole number of tokens.")
+        raise BadInput("`amount` of a token budget is a whole number of tokens.", remedy="Write it as 50000.")
     return int(text)
 
 

@@ -180,7 +180,7 @@ def whose_of(call: Call, asked: ConsolidationQuery | WhoseIn) -> Whose:
     """The user that is meant. Raises BadInput, or 403 for another's."""
     user = call.who.user if asked.user is None else asked.user
     if not user or len(user) > MAX_NAME_CHARS:
-        raise BadInput(f"A user's id has 1 to {MAX_NAME_CHARS} characters.")
+        raise BadInput(f"A user's id has 1 to {MAX_NAME_CHARS} characters.", remedy="Give another `user`.")
     if call.request.method != "GET" and not call.who.sees(user):
         raise forbidden("Only an operator takes care of others' facts.")
     return Whose(partition_of(asked.rehearsal), user if call.who.sees(user) else call.who.user)

@@ -9,6 +9,7 @@ import msgspec
 
 from runtime.cli.fact_events import written_by
 from runtime.cli.facts import check_write
+from runtime.cli.shelves import check_shelf
 from runtime.errors import BadInput, NotFound
 from runtime.events import MemoryForgotten
 from runtime.facts import Fact, FactWrite, Origin, Scope, Shelf
@@ -16,6 +17,7 @@ from studio.api.route import Call, Endpoint
 from studio.api.shapes import partition_of
 
 MAX_NAME_CHARS = 500
+LIST_FACTS = "GET /api/v1/facts lists those that there are."
 
 
 class ShelfOut(msgspec.Struct, frozen=True):
@@ -108,7 +110,7 @@ async def versions(call: Call) -> VersionsOut:
     shelf = await shelf_of(call, query)
     found = await call.studio.record.fact_versions(shelf, query.key)
     if not found:
-        raise NotFound(f"There is no fact {query.key!r} there.")
+        raise NotFound(f"There is no fact {query.key!r} there.", remedy=LIST_FACTS)
     return VersionsOut([fact_out(shelf, fact) for fact in found])
 
 
@@ -116,6 +118,7 @@ async def write(call: Call) -> WrittenOut:
     """Write a fact by hand."""
     body: FactIn = call.body
     shelf = await shelf_of(call, body)
+    check_shelf(shelf)
     check_write(body.key, body.value, call.studio.settings.secrets_values())
     now, origin = call.studio.services.clock.now(), origin_of(call, shelf)
     wish = FactWrite(
@@ -140,7 +143,9 @@ async def forget(call: Call) -> None:
     known = {fact.key for fact in await call.studio.record.facts(shelf, keys=body.keys)}
     missing = [key for key in body.keys if key not in known]
     if missing or not body.keys:
-        raise NotFound(f"There is no fact {missing[0]!r} there." if missing else "No key is named.")
+        raise NotFound(
+            f"There is no fact {missing[0]!r} there." if missing else "No key is named.", remedy=LIST_FACTS
+        )
     now, keys = call.studio.services.clock.now(), tuple(body.keys)
     event = MemoryForgotten(
         at=now, namespace=shelf.namespace, scope=shelf.scope, keys=keys, actor=call.who.user
@@ -151,14 +156,20 @@ async def forget(call: Call) -> None:
 async def shelf_of(call: Call, asked: Any) -> Shelf:
     """The shelf that is asked for, where the caller may see it. Raises NotFound, or BadInput."""
     if not asked.namespace or not asked.owner or len(asked.namespace) + len(asked.owner) > MAX_NAME_CHARS:
-        raise BadInput("A shelf has a namespace and an owner.")
+        raise BadInput(
+            f"A shelf has a namespace and an owner, of {MAX_NAME_CHARS} characters in all at most.",
+            remedy="Give `namespace` and `owner` as GET /api/v1/facts gives them.",
+        )
     if asked.scope == "session":
         line = await call.studio.record.session(asked.owner)
         partition = partition_of(asked.rehearsal)
         if line is None or not call.who.sees(line.user_id) or line.partition != partition:
             raise NotFound(f"There is no session {asked.owner!r}.", remedy="Check its id.")
     elif not call.who.sees(asked.owner):
-        raise NotFound(f"There is no user {asked.owner!r} here.")
+        raise NotFound(
+            f"There is no user {asked.owner!r} here.",
+            remedy="Name yourself as `owner`, or ask as an operator.",
+        )
     return Shelf(partition_of(asked.rehearsal), asked.namespace, asked.scope, asked.owner)
 
 

@@ -86,7 +86,7 @@ async def erase(call: Call) -> ReceiptOut:
     """Erase every value that these keys ever had, wherever their user's data has it; previews by default."""
     body: EraseIn = call.body
     if not body.keys:
-        raise NotFound("No key is named.")
+        raise NotFound("No key is named.", remedy="Give `keys`, one or more.")
     shelf, clock, actor = await shelf_of(call, body), call.studio.services.clock, call.who.user
     now = clock.now()
     wish = Erase(keys=tuple(body.keys), receipt=clock.new_id(), at=now, preview=body.preview)

@@ -65,7 +65,7 @@ async def judge(call: Call) -> ProgressOut:
     answers are kept and no pair is asked about twice."""
     body: JudgeIn = call.body
     if len(body.limits) > MOST_LIMITS:
-        raise BadInput(f"There are {MOST_LIMITS} limits at most.")
+        raise BadInput(f"There are {MOST_LIMITS} limits at most.", remedy="Leave some out.")
     whose = whose_of(call, body)
     return progress_out(await call.studio.consolidations.judge(whose, call.who.user, body.limits))
 

@@ -146,7 +146,10 @@ async def ledger(call: Call) -> LedgerOut:
     query: LedgerQuery = call.query
     newest = query.order == "newest"
     if query.limit < 1 or not 0 <= query.after < LAST_ID or not 0 <= (query.before or 0) < LAST_ID:
-        raise BadInput("`limit` is at least 1, and `after` and `before` are ids of rows.")
+        raise BadInput(
+            "`limit` is at least 1, and `after` and `before` are ids of rows.",
+            remedy="Give ids that an answer gave.",
+        )
     if query.before is not None and not newest:
         raise BadInput("`before` goes with `order=newest`.", remedy="Page through the oldest by `after`.")
     limit = min(query.limit, MOST_ROWS)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import msgspec
 
 from runtime.cli.fact_events import moved_by
+from runtime.cli.shelves import check_shelf
 from runtime.errors import BadInput, NotFound
 from runtime.facts import Scope
-from studio.api.facts import ShelfOut, shelf_of
+from studio.api.facts import LIST_FACTS, ShelfOut, shelf_of
 from studio.api.route import Call, Endpoint
 
 MOST_KEYS = 1_000
 
 
-class PlaceIn(msgspec.Struct, frozen=True, kw_only=True):
+class PlaceIn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The shelf that facts go to."""
 
     namespace: str
@@ -51,8 +52,12 @@ async def move(call: Call) -> MovedOut:
     """Move facts with all their versions, whole or not at all; previews by default."""
     body: MoveIn = call.body
     if body.to.rehearsal != body.rehearsal:
-        raise BadInput("Facts of rehearsals and real ones are kept apart.")
+        raise BadInput(
+            "Facts of rehearsals and real ones are kept apart.",
+            remedy="Give `to.rehearsal` and `rehearsal` the same value.",
+        )
     shelf, to = await shelf_of(call, body), await shelf_of(call, body.to)
+    check_shelf(to)
     if shelf == to:
         raise BadInput("Both are the same shelf.", remedy="Name another user, session or namespace.")
     own = await call.studio.record.fact_versions(shelf)
@@ -62,7 +67,10 @@ async def move(call: Call) -> MovedOut:
         raise BadInput(f"At most {MOST_KEYS:,} keys are moved at once.", remedy="Name some of them.")
     missing = [key for key in keys if key not in known]
     if missing or not keys:
-        raise NotFound(f"There is no fact {missing[0]!r} there." if missing else "There are no facts there.")
+        raise NotFound(
+            f"There is no fact {missing[0]!r} there." if missing else "There are no facts there.",
+            remedy=LIST_FACTS,
+        )
     taken = {fact.key for fact in await call.studio.record.fact_versions(to)}
     if not body.preview:
         now = call.studio.services.clock.now()

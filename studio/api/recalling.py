@@ -77,9 +77,9 @@ async def recall(call: Call) -> RecallOut:
     """What a model would be given of a Memory for a question, within an allowance of tokens."""
     query: RecallQuery = call.query
     if len(query.q) > MAX_QUESTION_CHARS:
-        raise BadInput(f"A question has at most {MAX_QUESTION_CHARS:,} characters.")
+        raise BadInput(f"A question has at most {MAX_QUESTION_CHARS:,} characters.", remedy="Shorten `q`.")
     if query.tokens is not None and not 0 <= query.tokens <= MOST_TOKENS:
-        raise BadInput(f"`tokens` is from 0 to {MOST_TOKENS:,}.")
+        raise BadInput(f"`tokens` is from 0 to {MOST_TOKENS:,}.", remedy="Leave it out for the Memory's own.")
     shelf = await shelf_of(call, query)
     line = await call.studio.record.session(shelf.owner) if shelf.scope == "session" else None
     user_id = shelf.owner if line is None else line.user_id

@@ -146,7 +146,7 @@ async def body_of(request: Request, endpoint: Endpoint) -> Any:
                 raise unknown("field of the body", name, known)
         return msgspec.json.decode(raw, type=endpoint.body)
     except msgspec.ValidationError as error:
-        raise bad(str(error), "body") from None
+        raise unknown_inside(raw, endpoint.body) or bad(str(error), "body") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         text = str(error) or "it is nested too deeply"
         raise BadInput(f"The body is not sound JSON: {text}.", remedy="Send one JSON object.") from None
@@ -162,13 +162,28 @@ def unknown(what: str, name: str, known: Sequence[str]) -> BadInput:
     """A name that nothing has: dropped silently, it would ask for something else than was meant."""
     from difflib import get_close_matches
 
-    near = get_close_matches(name, known, n=1)
+    near = get_close_matches(name.rpartition(".")[2], known, n=1)
     there = f"There are: {', '.join(known)}." if known else "This address takes none."
     return BadInput(
         f"There is no {what} `{name[:SHOWN_OF_NAME]}`.",
         code="input.unknown_name",
         remedy=f"Did you mean `{near[0]}`?" if near else there,
     )
+
+
+def unknown_inside(raw: bytes, model: type[msgspec.Struct]) -> BadInput | None:
+    """The first unknown field within a body that does not fit its model; null where there is none."""
+    from runtime.shape import Misfit
+    from runtime.shape.faults import faults
+
+    try:
+        value = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # a part that nobody looked into
+        return None
+    for fault in faults(Misfit(model, value)):
+        if fault.kind == "unknown":
+            return unknown("field of the body", ".".join(map(str, fault.place)), fault.words.split(", "))
+    return None
 
 
 async def read_body(request: Request, limit: int) -> bytes:
@@ -187,7 +202,7 @@ async def read_body(request: Request, limit: int) -> bytes:
                 raise too_large
             parts.append(part)
     except ClientDisconnect:
-        raise BadInput("The request broke off.") from None
+        raise BadInput("The request broke off.", remedy="Send it again.") from None
     return b"".join(parts)
 
 

@@ -110,7 +110,7 @@ async def start(call: Call) -> StartedOut:
         raise forbidden("Unsaved flows are run by editors.")
     key = call.request.headers.get("idempotency-key")
     if key is not None and len(key) > MAX_KEY_CHARS:
-        raise BadInput(f"An Idempotency-Key has at most {MAX_KEY_CHARS} characters.")
+        raise BadInput(f"An Idempotency-Key has at most {MAX_KEY_CHARS} characters.", remedy="Send a UUID.")
 
     async def begin() -> Started:
         return await _begin(call, body)
@@ -221,7 +221,7 @@ async def flow(call: Call) -> Response:
     run, _ = await run_of(call, call.path["run_id"])
     raw = await call.studio.record.flow_bytes(run.flow_hash)
     if raw is None:
-        raise NotFound("The document of this run is not kept any more.")
+        raise NotFound("The document of this run is not kept any more.", remedy="Open the flow as it is now.")
     return Response(raw, media_type="application/json")
 
 

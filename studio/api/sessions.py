@@ -212,7 +212,7 @@ def _shown(line: SessionLine, query: SessionsQuery, least: int | None) -> bool:
 
 def _bounded(limit: int, most: int) -> int:
     if limit < 1:
-        raise BadInput("`limit` is at least 1.")
+        raise BadInput("`limit` is at least 1.", remedy="Leave it out, or ask for more.")
     return min(limit, most)
 
 

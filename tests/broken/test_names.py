@@ -6,8 +6,11 @@ import os
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from runtime.errors import BadFlow, BadInput
+from runtime.names import fault_in
 from runtime.settings import load_settings
 from runtime.testing import Bench, run_flow
 from tests.flows import agent_flow, says
@@ -46,3 +49,47 @@ async def test_no_name_holds_a_configured_secret(what: str) -> None:
             await bench.run(agent_flow(), "Hello", script=[says("Hi")], **names)
     assert caught.value.code == "run.secret_name"
     assert secret not in str(caught.value)
+
+
+BAD_NAMES = {
+    "x" * 100_000: "has 100,000 characters, more than 256",
+    "": "is empty",
+    " \t": "is empty",
+    "a\x1b[2Jb": "has a control character, U+001B, as character 2",
+    "ada\n": "has a control character, U+000A, as character 4",
+    "a\u2028b": "has a control character, U+2028, as character 2",
+    "\x9f": "has a control character, U+009F, as character 1",
+}
+GOOD_NAMES = ["x" * 256, "Ada Lovelace", "o'hara; ls", "李", "👩‍👩‍👧", "a\u202eb", "spiffe://x/y?z=1", " a "]
+
+
+@pytest.mark.promise("CLI-15")
+@pytest.mark.parametrize("name", BAD_NAMES, ids=lambda name: repr(name[:9]))
+async def test_what_cannot_be_a_name_is_refused_with_why(name: str) -> None:
+    for what in ("user", "session"):
+        if what == "session" and not name:
+            continue  # no session is named
+        names: dict[str, Any] = {what: name}
+        with pytest.raises(BadInput) as caught:
+            await run_flow(agent_flow(), "Hello", script=[says("Hi")], **names)
+        assert BAD_NAMES[name] in caught.value.message and len(str(caught.value)) < 200
+    for field in ("id", "name") if name else ("name",):  # without an id the name serves
+        with pytest.raises(BadFlow) as refused:
+            await run_flow(agent_flow() | {field: name}, "Hello", script=[says("Hi")])
+        assert len(str(refused.value)) < 300
+
+
+@pytest.mark.parametrize("name", GOOD_NAMES)
+async def test_what_can_be_a_name_reaches_storage_as_it_is(name: str) -> None:
+    async with Bench() as bench:
+        ran = await bench.run(agent_flow(), "Hello", script=[says("Hi")], user=name, session=name)
+        line = await bench.record.session(ran.outcome.session_uid)
+    assert line is not None and (line.user_id, line.name) == (name, name)
+
+
+@given(name=st.text())
+def test_a_name_is_refused_or_has_nothing_that_moves_the_cursor(name: str) -> None:
+    fault = fault_in(name)
+    if fault is None:
+        assert name.strip() and len(name) <= 256 and len(name.splitlines()) == 1
+        assert not any(ord(char) < 32 or 127 <= ord(char) < 160 for char in name)

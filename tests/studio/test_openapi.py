@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from msgspec import inspect as kinds
 
 from studio.api.route import BASE, Endpoint, names_of
 from studio.api.table import endpoints
@@ -141,6 +143,58 @@ def test_a_name_that_a_route_does_not_have_is_refused_and_never_dropped(
     if endpoint.body is not None:
         told = live.request(endpoint.method, path, {"nosuch": 1}, token=token)
         assert told.status == 400 and told.code == "input.unknown_name"
+
+
+def structs_in(kind: kinds.Type) -> Iterator[kinds.StructType]:
+    """Every struct within a type, itself first."""
+    if isinstance(kind, kinds.StructType):
+        yield kind
+        for field in kind.fields:
+            yield from structs_in(field.type)
+    inner = [getattr(kind, name, None) for name in ("type", "item_type", "key_type", "value_type")]
+    for each in (*inner, *getattr(kind, "types", ()), *getattr(kind, "item_types", ())):
+        if isinstance(each, kinds.Type):
+            yield from structs_in(each)
+
+
+@pytest.mark.promise("STU-8")
+def test_no_object_within_a_body_drops_what_it_does_not_know(live: Live) -> None:
+    token, nested = live.token("me", "operator"), 0
+    for endpoint in TABLE:
+        if endpoint.body is None:
+            continue
+        _, *inner = structs_in(kinds.type_info(endpoint.body))
+        nested += len(inner)
+        assert all(each.cls.__struct_config__.forbid_unknown_fields for each in inner), endpoint.path
+    assert nested >= 2
+    shelf = {"namespace": "n", "scope": "user", "owner": "me"}
+    move = {**shelf, "keys": ["k"], "to": {**shelf, "rehersal": True}}
+    told = live.request("POST", f"{A}/facts/move", move, token=token)
+    assert (told.status, told.code) == (400, "input.unknown_name")
+    error = told.json["error"]
+    assert error["message"] == "There is no field of the body `to.rehersal`."
+    assert error["hint"] == "Did you mean `rehearsal`?"
+    key = {"pot": "p", "metric": "spend", "period": "daily", "owner": "me", "start": "", "limit": 5}
+    told = live.request("POST", f"{A}/budgets/raise", {"key": key, "amount": "5", "reason": "r"}, token=token)
+    assert told.json["error"]["message"] == "There is no field of the body `key.limit`."
+
+
+@pytest.mark.promise("CLI-15")
+@pytest.mark.parametrize("name", ["x" * 60_000, "a\nb", "\x1b[2J", " "], ids=lambda name: repr(name[:5]))
+def test_what_cannot_be_a_name_is_refused_over_http_too(live: Live, name: str) -> None:
+    token = live.token("me", "operator")
+    shelf = {"namespace": "n", "scope": "user", "owner": "me"}
+    asked: list[tuple[str, str, dict[str, Any]]] = [
+        ("POST", "/runs", {"path": "example:support", "input": "Hi", "user": name}),
+        ("POST", "/runs", {"path": "example:support", "input": "Hi", "session": name}),
+        ("PUT", "/facts", {**shelf, "owner": name, "key": "k", "value": 1}),
+        ("PUT", "/facts", {**shelf, "namespace": name, "key": "k", "value": 1}),
+        ("POST", "/facts/move", {**shelf, "to": {**shelf, "owner": name}}),
+    ]
+    for method, path, body in asked:
+        told = live.request(method, A + path, body, token=token)
+        assert told.status == 400 and told.json["error"]["hint"], (path, body)
+        assert len(told.raw) < 1000
 
 
 def test_a_name_that_is_nearly_right_is_answered_with_the_right_one(live: Live) -> None:

@@ -6,13 +6,17 @@ import json
 import os
 import re
 import shlex
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from runtime.calls import Whose
 from runtime.calls.raising import raising_command
+from runtime.cli.budget_changes import parse_amount
 from runtime.events import Gauge
 from runtime.ledger import Rule
 from tests.runtime.cli.conftest import Farthing, Said
@@ -75,6 +79,8 @@ def until_stopped(farthing: Farthing, *args: str) -> Said:
         ({"period": "monthly", "limit": 0}, []),
         ({"period": "daily", "limit": 30, "strict": True}, []),
         ({"period": "daily", "metric": "spend", "limit": "0"}, []),
+        ({"period": "daily", "limit": 20, "threshold_pct": 50}, []),
+        ({"period": "daily", "metric": "spend", "limit": "0.000001", "threshold_pct": 20}, []),
     ],
     ids=str,
 )
@@ -87,7 +93,9 @@ def test_the_proposed_raise_lets_the_next_run_go_on(
     mine = [flow("mine", **budget), "Hi", *args]
     raised = farthing(*proposed(until_stopped(farthing, *mine)))
     assert raised.code == 0, raised.err
-    assert run(farthing, *mine).code == 0
+    for _ in range(2):  # the second begins with what the first has used
+        after = run(farthing, *mine)
+        assert after.code == 0 and "▲ warning" not in after.err, after.err
 
 
 def test_the_proposed_raise_of_the_users_own_budget_is_not_that_of_a_flow(
@@ -132,3 +140,29 @@ def test_two_flows_with_one_name_of_a_budget_are_named_as_people_call_them(
 def test_no_command_is_proposed_where_none_would_help(rule: dict[str, Any], whose: Whose) -> None:
     gauge = Gauge(budget="b", pot="f/b", metric="tokens", period="run", used=1, held=0, limit=1)
     assert raising_command(Rule(name="b", metric="tokens", limit=1, **rule), gauge, whose) is None
+
+
+@given(
+    metric=st.sampled_from(["tokens", "spend"]),
+    limit=st.integers(0, 10**12),
+    over=st.integers(0, 10**12),
+    step=st.integers(0, 10**9),
+    percent=st.none() | st.decimals(10, 100, places=2),
+)
+def test_what_is_proposed_leaves_room_for_the_next_step_beyond_every_threshold(
+    metric: Any, limit: int, over: int, step: int, percent: Decimal | None
+) -> None:
+    used = limit + over
+    rule = Rule(name="b", pot="f/b", metric=metric, period="daily", limit=limit, threshold_pct=percent)
+    gauge = Gauge(budget="b", pot="f/b", metric=metric, period="daily", used=used, held=0, limit=limit)
+    command = raising_command(rule, gauge, Whose("ada", "f", "s", False), 0, step)
+    words = shlex.split(command or "")
+    new = parse_amount(rule, words[words.index("--to") + 1])
+    assert new >= 2 * limit and new > used + step
+    assert percent is None or (used + step) * 100 < percent * new
+
+
+def test_a_threshold_of_one_percent_proposes_no_limit_of_a_hundred_times() -> None:
+    rule = Rule(name="b", pot="f/b", metric="tokens", period="daily", limit=1000, threshold_pct=Decimal(1))
+    gauge = Gauge(budget="b", pot="f/b", metric="tokens", period="daily", used=1000, held=0, limit=1000)
+    assert " --to 10001 " in (raising_command(rule, gauge, Whose("ada", "f", "s", False)) or "")
