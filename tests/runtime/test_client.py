@@ -87,14 +87,18 @@ class Cutter:
                 near, _ = self._listener.accept()
             except OSError:
                 return
-            with near, socket.create_connection(("127.0.0.1", self.to)) as far:
-                far.sendall(near.recv(65_536))
-                far.settimeout(10)
-                left = self.after
-                while left > 0 and (piece := far.recv(min(4096, left))):
-                    near.sendall(piece)
-                    left -= len(piece)
-                self.cuts += left <= 0
+            # One that the server keeps open is not to keep the next one waiting.
+            threading.Thread(target=self._pass_on, args=(near,), daemon=True).start()
+
+    def _pass_on(self, near: socket.socket) -> None:
+        with near, socket.create_connection(("127.0.0.1", self.to)) as far:
+            far.sendall(near.recv(65_536))
+            far.settimeout(10)
+            left = self.after
+            while left > 0 and (piece := far.recv(min(4096, left))):
+                near.sendall(piece)
+                left -= len(piece)
+            self.cuts += left <= 0
 
     def close(self) -> None:
         self._listener.close()

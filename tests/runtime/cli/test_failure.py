@@ -120,20 +120,31 @@ def test_tell_says_how_to_see_a_traceback_that_cannot_be_written(
         ["memory", "consolidate", "--user", "ada"],
         ["tools"],
         ["key", "list"],
-        ["serve", "."],
     ],
 )
 def test_a_named_settings_file_that_is_not_there_ends_every_command_that_reads_settings(
-    process: Farthing, folder: Path, args: list[str]
+    farthing: Farthing, monkeypatch: pytest.MonkeyPatch, args: list[str]
 ) -> None:
-    said = process(*args, FARTHING_CONFIG="typo.toml")
+    monkeypatch.setenv("FARTHING_CONFIG", "typo.toml")
+    said = farthing(*args)
     assert said.code == 2 and not said.out
     assert said.err.startswith("error: FARTHING_CONFIG names typo.toml, which is not there.\n  do: ")
     assert not Path(os.environ["FARTHING_DB"]).exists()
 
 
-def test_doctor_finds_a_named_settings_file_that_is_not_there(process: Farthing) -> None:
-    said = process("doctor", "--json", FARTHING_CONFIG="typo.toml")
+@pytest.mark.promise("MOD-7")
+def test_a_named_settings_file_that_is_not_there_ends_the_server_before_it_starts(process: Farthing) -> None:
+    said = process("serve", ".", FARTHING_CONFIG="typo.toml")
+    assert said.code == 2 and not said.out
+    assert said.err.startswith("error: FARTHING_CONFIG names typo.toml, which is not there.\n  do: ")
+    assert not Path(os.environ["FARTHING_DB"]).exists()
+
+
+def test_doctor_finds_a_named_settings_file_that_is_not_there(
+    farthing: Farthing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FARTHING_CONFIG", "typo.toml")
+    said = farthing("doctor", "--json")
     assert said.code == 1
     (problem,) = said.json["problems"]
     assert "typo.toml, which is not there" in problem["message"] and not problem["note"]

@@ -120,8 +120,14 @@ def test_load_names_the_line_that_is_no_scenario(tmp_path: Path, line: str) -> N
         load(path)
 
 
-def test_finding_on_made_up_conversations_stays_above_its_floors() -> None:
-    report = evaluate([make_scenario(seed) for seed in range(4)], IndexFinder, SystemClock())
+@pytest.fixture(scope="module")
+def conversations() -> Report:
+    """What is found in made-up conversations by default."""
+    return evaluate([make_scenario(seed) for seed in range(4)], IndexFinder, SystemClock())
+
+
+def test_finding_on_made_up_conversations_stays_above_its_floors(conversations: Report) -> None:
+    report = conversations
     assert report.means["evidence@500"] >= 0.9
     assert report.means["current_first@500"] >= 0.8
     assert report.means["conflict@500"] <= 0.2
@@ -136,10 +142,10 @@ def test_supersession_finds_changes_of_any_matter() -> None:
     assert whole.means["evidence@4000"] >= 0.92
 
 
-def test_supersession_on_made_up_conversations_costs_no_evidence() -> None:
+def test_supersession_on_made_up_conversations_costs_no_evidence(conversations: Report) -> None:
     scenarios = [make_scenario(seed) for seed in range(4)]
     plain = evaluate(scenarios, lambda: IndexFinder(FindingConfig(supersede=False)), SystemClock())
-    whole = evaluate(scenarios, IndexFinder, SystemClock())
+    whole = conversations
     assert plain.means["conflict@500"] > whole.means["conflict@500"] + 0.3
     for budget in BUDGETS:
         assert whole.means[f"evidence@{budget}"] >= plain.means[f"evidence@{budget}"] - 0.01

@@ -19,6 +19,7 @@ import pytest
 from runtime.clock import SystemClock
 from runtime.record import SessionFilter
 from runtime.store.opening import open_record
+from tests.e2e.commands import farthing, farthing_process
 from tests.flows import agent_flow, node
 
 SCRIPT = Path(sys.executable).with_name("farthing")
@@ -139,13 +140,9 @@ def test_results_go_to_standard_output_in_order_and_the_rest_to_standard_error(t
 def test_a_batch_that_cannot_begin_says_why(args: Sequence[str], words: str, tmp_path: Path) -> None:
     write_batch(tmp_path, 1, 0.0)
     (tmp_path / "empty.jsonl").write_text("\n\n")
-    done = subprocess.run(
-        [str(SCRIPT), "run", "f.json", *args],
-        cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-    )  # fmt: skip
-    assert (done.returncode, done.stdout) == (2, "")
-    assert words in done.stderr
-    assert "Traceback" not in done.stderr
+    done = farthing(tmp_path, "run", "f.json", *args)
+    assert (done.code, done.out) == (2, "")
+    assert words in done.err
 
 
 def test_tools_from_a_file_are_named_granted_and_called(tmp_path: Path) -> None:
@@ -161,19 +158,15 @@ def test_tools_from_a_file_are_named_granted_and_called(tmp_path: Path) -> None:
         "def shout(text: str) -> str:\n    'Shout.'\n    print('noise')\n    return text.upper()\n"
     )
 
-    def call(*args: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [str(SCRIPT), *args], cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True
-        )
-
-    unknown = call("validate", "f.json")
-    assert unknown.returncode == 2
-    assert "names the function 'shout', which is not registered" in unknown.stdout
-    checked = json.loads(call("validate", "f.json", "--tools", "mine.py", "--json").stdout)
+    unknown = farthing(tmp_path, "validate", "f.json")
+    assert unknown.code == 2
+    assert "names the function 'shout', which is not registered" in unknown.out
+    checked = farthing(tmp_path, "validate", "f.json", "--tools", "mine.py", "--json").json
     hash_ = checked["flows"][0]["allow"]
-    refused = call("run", "f.json", "hi", "--tools", "mine.py")
-    assert refused.returncode == 2
-    assert hash_ in refused.stderr
-    ran = call("run", "f.json", "hi", "--tools", "mine.py", "--real-tools", "--allow", hash_)
-    assert (ran.returncode, ran.stdout) == (0, "done\n")
-    assert "noise" in ran.stderr
+    refused = farthing(tmp_path, "run", "f.json", "hi", "--tools", "mine.py")
+    assert refused.code == 2
+    assert hash_ in refused.err
+    command = ("run", "f.json", "hi", "--tools", "mine.py", "--real-tools", "--allow", hash_)
+    ran = farthing_process(tmp_path, *command)
+    assert (ran.code, ran.out) == (0, "done\n")
+    assert "noise" in ran.err

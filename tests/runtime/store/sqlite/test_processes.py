@@ -295,19 +295,15 @@ async def main(path, before, spent, after):
     await scene.finish()
     await scene.record.close()
 
-asyncio.run(main(*sys.argv[1:]))
+for number in range(1, len(sys.argv), 4):
+    asyncio.run(main(*sys.argv[number : number + 4]))
 """
-    for number, times in enumerate(
-        (
-            ("2026-11-02T07:59:50+08:00", "2026-11-01T23:59:59+00:00", "2026-11-02T00:00:00+00:00"),
-            ("2026-03-08T23:59:50+00:00", "2026-03-08T23:59:59+00:00", "2026-03-09T00:00:00+00:00"),
-        )
-    ):
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *("-c", code, str(tmp_path / f"{number}.db"), *times),
-            stdout=PIPE,
-            stderr=PIPE,
-            env={**os.environ, "TZ": zone},
-        )
-        assert (await output(process)).strip() == "[0, 0]"
+    times = (
+        ("2026-11-02T07:59:50+08:00", "2026-11-01T23:59:59+00:00", "2026-11-02T00:00:00+00:00"),
+        ("2026-03-08T23:59:50+00:00", "2026-03-08T23:59:59+00:00", "2026-03-09T00:00:00+00:00"),
+    )
+    given = [word for number, each in enumerate(times) for word in (str(tmp_path / f"{number}.db"), *each)]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", code, *given, stdout=PIPE, stderr=PIPE, env={**os.environ, "TZ": zone}
+    )
+    assert (await output(process)).split("\n") == ["[0, 0]", "[0, 0]", ""]
