@@ -225,7 +225,7 @@ def test_token_ends_when_it_expires(tmp_path: Path) -> None:
         tokens.create("ada", "viewer", clock.now())
 
 
-@pytest.mark.parametrize("user", ["", "  ", "a\nb", "x" * 201])
+@pytest.mark.parametrize("user", ["", "  ", "a\nb", "x" * 257])
 def test_token_needs_a_user(tokens: Tokens, user: str) -> None:
     with pytest.raises(BadInput):
         tokens.create(user, "viewer", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from datetime import UTC, datetime
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 
 from runtime.client import Client
+from runtime.record import SessionFilter
+from studio.api.exports import _named
 from tests.fake_model.plays import answer
 from tests.fake_model.server import FakeModel
 from tests.studio.live import A, Live
@@ -101,7 +104,7 @@ def test_bill_tells_parts_in_the_order_sent_with_money(paid: Live, fake_model: F
 
 def test_session_is_exported_whole(live: Live) -> None:
     token = live.token("ex", "runner")
-    ended = run(live, token, "My name is <b>Ex</b>.", 'wörld/"x\r\n')
+    ended = run(live, token, "My name is <b>Ex</b>.", 'wörld/"x')
     uid = ended["session_uid"]
     answered = live.request("GET", f"{A}/sessions/{uid}/export", token=token)
     told = answered.json
@@ -119,6 +122,15 @@ def test_session_is_exported_whole(live: Live) -> None:
     assert other["events"] == []
     assert live.request("GET", f"{A}/sessions/{uid}/export?form=pdf", token=token).status == 400
     assert json.loads(answered.raw)["session"]["name"] == ended["session"]
+
+
+def test_file_of_an_older_session_with_any_name_breaks_no_header(live: Live) -> None:
+    run(live, live.token("ex", "runner"), "Hello", "older")
+    reading = live.studio.services.record.sessions(SessionFilter(partition="rehearsal"))
+    line = asyncio.run_coroutine_threadsafe(reading, live.loop).result(10)[0]
+    plain, full = "session-w_rld_x.json", "session-w%C3%B6rld%2F%22x%0D%0A.json"
+    named = _named(line._replace(name='wörld/"x\r\n'), "json")
+    assert named == f"attachment; filename=\"{plain}\"; filename*=UTF-8''{full}"
 
 
 def test_client_reads_steps_facts_and_files(live: Live) -> None:

@@ -189,12 +189,16 @@ def test_reply_cannot_forge_a_frame(paid: Live, fake_model: FakeModel) -> None:
     evil = "x\n\nid: 999\nevent: end\ndata: {}\n\n\r\ndata: forged\u2028</script><img src=x onerror=alert(1)>"
     fake_model.play(answer(evil))
     token = live.token("ada", "runner")
-    run = begin(live, token, evil, session=evil)
+    name = "id: 999</script><img src=x onerror=alert(1)>"
+    assert (
+        live.request("POST", f"{A}/runs", {"path": "talk.json", "session": evil}, token=token).status == 400
+    )
+    run = begin(live, token, evil, session=name)
     seen = read(live, token, f"{A}/sessions/{run['session_uid']}/events?run={run['run_id']}")
     assert [frame.event for frame in seen].count("end") == 1 and seen[-1].event == "end"
     assert [f.id for f in seen if f.event == "message"] == list(range(1, len(seen) - _transient(seen) + 1))
     answered = live.request("GET", f"{A}/runs/{run['run_id']}", token=token)
-    assert answered.json["outputs"] == {"answer": evil} and answered.json["session"] == evil
+    assert answered.json["outputs"] == {"answer": evil} and answered.json["session"] == name
     assert answered.headers["content-type"] == "application/json"
     assert answered.headers["x-content-type-options"] == "nosniff"
 

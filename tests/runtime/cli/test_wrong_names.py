@@ -81,7 +81,8 @@ def test_what_is_empty_says_what_to_do_next(ran: Farthing) -> None:
         (["context", "monday", "--run", "nosuch"], "There is no run 'nosuch'."),
         (["run", "greeter.json", "Hi", "--session", "@maintenance"], "begin with @ are Farthing's own"),
         (["new", "x/y.json"], "do: Give --to x/y.json."),
-        (["new", ""], "A flow's name has 1 to 200 characters."),
+        (["new", ""], "The flow's name is empty."),
+        (["new", "x" * 201], "A flow's name has 1 to 200 characters."),
     ],
     ids=str,
 )
