@@ -190,9 +190,9 @@ def test_reply_cannot_forge_a_frame(paid: Live, fake_model: FakeModel) -> None:
     fake_model.play(answer(evil))
     token = live.token("ada", "runner")
     name = "id: 999</script><img src=x onerror=alert(1)>"
-    assert (
-        live.request("POST", f"{A}/runs", {"path": "talk.json", "session": evil}, token=token).status == 400
-    )
+    body = {"path": "talk.json", "input": "x", "session": evil}
+    refused = live.request("POST", f"{A}/runs", body, token=token)
+    assert refused.status == 400 and "control character" in refused.json["error"]["message"]
     run = begin(live, token, evil, session=name)
     seen = read(live, token, f"{A}/sessions/{run['session_uid']}/events?run={run['run_id']}")
     assert [frame.event for frame in seen].count("end") == 1 and seen[-1].event == "end"
