@@ -78,19 +78,26 @@ class Consolidations:
             whose, "changes", work, lambda it: refuse_while_active(it.record, whose.user_id)
         )
 
-    async def judge(self, whose: Whose, actor: str, limits: tuple[str, ...]) -> Progress:
-        """Begin to ask a model about facts that are alike, under these limits beside the user's own budgets.
-        Raises Conflict while one is under way, here or in another process, and where no model can be
-        asked."""
+    async def judge(
+        self, whose: Whose, actor: str, limits: tuple[str, ...], model: str | None = None
+    ) -> Progress:
+        """Begin to ask a model, null the default one, about facts that are alike, under these limits beside
+        the user's own budgets. Raises Conflict while one is under way, here or in another process, and where
+        no model can be asked."""
         from runtime.run.consolidation import Wish, refuse_while_judged
         from runtime.run.judge import judge_for
 
         wish = Wish(
-            partition=whose.partition, user_id=whose.user_id, actor=actor, with_model=True, limits=limits
+            partition=whose.partition,
+            user_id=whose.user_id,
+            actor=actor,
+            with_model=True,
+            model=model,
+            limits=limits,
         )
 
         async def can(services: Services) -> None:
-            if judge_for(services, whose.partition, None, limits) is None:
+            if judge_for(services, whose.partition, model, limits) is None:
                 raise Conflict("No model is configured.", remedy="Connect one under Settings.")
             await refuse_while_judged(services, whose.partition, whose.user_id)
 

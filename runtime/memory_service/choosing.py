@@ -37,16 +37,22 @@ def plan_id(plans: Iterable[Plan]) -> str:
 def only(plans: Sequence[Plan], chosen: Chosen) -> list[Plan]:
     """The plans with what was chosen. Raises Conflict where they are not what was shown, and BadInput where
     nothing is left of them."""
-    if chosen.plan is not None and chosen.plan != plan_id(plans):
+    if chosen.plan is not None:
+        refuse_another(plans, chosen.plan)
+    kept = [_kept(plan, chosen.leave) for plan in plans]
+    if chosen.leave and not any(plan.proposals for plan in kept):
+        raise BadInput("No change is chosen.", remedy="Choose at least one.")
+    return kept
+
+
+def refuse_another(plans: Iterable[Plan], shown: str) -> None:
+    """Raises Conflict where the plans are not the one of this id."""
+    if shown != plan_id(plans):
         raise Conflict(
             "What would be changed is no longer what you were shown.",
             code="memory.plan_moved",
             remedy="Look at it again: something was written since, or judged by a model.",
         )
-    kept = [_kept(plan, chosen.leave) for plan in plans]
-    if chosen.leave and not any(plan.proposals for plan in kept):
-        raise BadInput("No change is chosen.", remedy="Choose at least one.")
-    return kept
 
 
 def _kept(plan: Plan, leave: frozenset[str]) -> Plan:

@@ -97,6 +97,18 @@ async def asking(services: Services, wish: Wish) -> Asking:
     return _asking(services, _judge(services, wish), await _questions(services, wish, before))
 
 
+async def offers(services: Services, wish: Wish, models: Sequence[str | None]) -> list[Asking]:
+    """What each of these models could be asked now, as `asking` says of one; null is the default. Raises
+    BadSettings or BadInput for one that cannot be."""
+    before = await past(services.record, wish.partition, wish.user_id)
+    questions, found = await _questions(services, wish, before), list[Asking]()
+    for model in models:
+        judge = judge_for(services, wish.partition, model, wish.limits)
+        found.append(_asking(services, judge, questions))
+        await asyncio.sleep(0)  # each counts the tokens of all questions: others are answered meanwhile
+    return found
+
+
 def _asking(services: Services, judge: Assignment | None, questions: Sequence[Question]) -> Asking:
     most = AtMost(0, 0, 0) if judge is None else at_most(services, judge, questions)
     return Asking(

@@ -2,42 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 
 import msgspec
 
-from runtime.errors import BadInput
 from runtime.events import Retired
-from runtime.facts import Fact
 from runtime.memory_service.choosing import Chosen, change_id, plan_id
 from runtime.memory_service.consolidated import Past, past, shelf_of
 from runtime.memory_service.consolidated import undo as take_back
 from runtime.memory_service.consolidating import Plan, look
-from studio.api.facts import MAX_NAME_CHARS, FactOut, ShelfOut, fact_out
+from studio.api.changes import MOST_CHANGES, ChangeOut, changes_out, events_of
+from studio.api.facts import ShelfOut
 from studio.api.marks import MarkOut
-from studio.api.route import Call, Endpoint, forbidden
-from studio.api.shapes import cost_out, partition_of
+from studio.api.route import Call, Endpoint
+from studio.api.shapes import cost_out
+from studio.api.whose import WhoseIn, WhoseQuery, whose_of
 from studio.consolidations import Progress, Whose
 
-MOST_CHANGES = 500
-"""Changes of a shelf that are sent."""
-CHOICE_BODY = 512 * 1024
-"""Bytes of a choice at most."""
-
-
-class ConsolidationQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose facts; null: one's own."""
-
-    user: str | None = None
-    rehearsal: bool = False
-
-
-class WhoseIn(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose facts; null: one's own."""
-
-    user: str | None = None
-    rehearsal: bool = False
+CHOICE_BODY = 4 * 1024 * 1024
+"""Bytes of a choice at most: some 200,000 changes that are left out."""
 
 
 class ConsolidateIn(WhoseIn, frozen=True, kw_only=True):
@@ -48,33 +31,18 @@ class ConsolidateIn(WhoseIn, frozen=True, kw_only=True):
     leave: tuple[str, ...] = ()
 
 
-class ChangeOut(msgspec.Struct, frozen=True, kw_only=True):
-    """One change: `expire` and `merge` retire `key`, `rewrite` puts `text` in the place of `by` and retires
-    `key`, `conflict` marks that both contradict each other. `fact` and `other` are what `key` and `by` say
-    now. `judged_in`: the run in which a model said so."""
-
-    id: str
-    action: str
-    key: str
-    version: int
-    why: str
-    by: str | None
-    by_version: int | None
-    text: str | None
-    judged_in: str | None
-    fact: FactOut | None
-    other: FactOut | None
-
-
 class ShelfPlanOut(msgspec.Struct, frozen=True, kw_only=True):
     """What would change on one shelf. `conflicts` are keys beside which a tool's word waits, `marks` facts
-    that contradict each other: both are for a person to settle. `more` counts changes that are not sent."""
+    that contradict each other: both are for a person to settle, `waiting` in all. `ids` are those of all
+    changes, of which the first are sent and `more` are not: `GET /memory/consolidation/changes` has them."""
 
     shelf: ShelfOut
     changes: list[ChangeOut]
+    ids: list[str]
     conflicts: list[str]
     marks: list[MarkOut]
     more: int
+    waiting: int
 
 
 class StaleOut(msgspec.Struct, frozen=True, kw_only=True):
@@ -176,26 +144,16 @@ async def undo_consolidation(call: Call) -> UndoneOut:
     return UndoneOut(batch=done.batch, keys=list(done.keys), left=list(done.left))
 
 
-def whose_of(call: Call, asked: ConsolidationQuery | WhoseIn) -> Whose:
-    """The user that is meant. Raises BadInput, or 403 for another's."""
-    user = call.who.user if asked.user is None else asked.user
-    if not user or len(user) > MAX_NAME_CHARS:
-        raise BadInput(f"A user's id has 1 to {MAX_NAME_CHARS} characters.", remedy="Give another `user`.")
-    if call.request.method != "GET" and not call.who.sees(user):
-        raise forbidden("Only an operator takes care of others' facts.")
-    return Whose(partition_of(asked.rehearsal), user if call.who.sees(user) else call.who.user)
-
-
 async def _plan(call: Call, plan: Plan) -> ShelfPlanOut:
-    shown = [proposal.event() for proposal in plan.proposals[:MOST_CHANGES]]
-    keys = {key for change in shown for key in (change.key, change.by) if key is not None}
-    facts = {fact.key: fact for fact in await call.studio.record.facts(plan.shelf, keys=sorted(keys))}
+    found = events_of(plan)
     return ShelfPlanOut(
         shelf=ShelfOut(plan.shelf.namespace, plan.shelf.scope, plan.shelf.owner),
-        changes=[_change(plan, change, facts) for change in shown],
+        changes=await changes_out(call.studio.record, plan.shelf, found[:MOST_CHANGES]),
+        ids=[change_id(plan.shelf, change) for change in found],
         conflicts=list(plan.conflicts[:MOST_CHANGES]),
         marks=[_mark(mark) for mark in plan.marked[:MOST_CHANGES]],
-        more=max(0, len(plan.proposals) - MOST_CHANGES),
+        more=max(0, len(found) - MOST_CHANGES),
+        waiting=len(plan.conflicts) + len(plan.marked),
     )
 
 
@@ -207,26 +165,6 @@ def _mark(mark: Retired) -> MarkOut:
         other_version=mark.by_version or 0,
         why=mark.why,
         judged_in=mark.judged_in,
-    )
-
-
-def _change(plan: Plan, change: Retired, facts: Mapping[str, Fact]) -> ChangeOut:
-    def fact(key: str | None) -> FactOut | None:
-        found = None if key is None else facts.get(key)
-        return None if found is None else fact_out(plan.shelf, found)
-
-    return ChangeOut(
-        id=change_id(plan.shelf, change),
-        action=change.action,
-        key=change.key,
-        version=change.version,
-        why=change.why,
-        by=change.by,
-        by_version=change.by_version,
-        text=change.text,
-        judged_in=change.judged_in,
-        fact=fact(change.key),
-        other=fact(change.by),
     )
 
 
@@ -258,11 +196,11 @@ def progress_out(progress: Progress) -> ProgressOut:
 
 ENDPOINTS = (
     Endpoint(
-        "GET", "/memory/consolidation", "viewer", consolidation, query=ConsolidationQuery,
+        "GET", "/memory/consolidation", "viewer", consolidation, query=WhoseQuery,
         gives=ConsolidationOut, tag="memory",
     ),
     Endpoint(
-        "GET", "/memory/consolidation/progress", "viewer", progress, query=ConsolidationQuery,
+        "GET", "/memory/consolidation/progress", "viewer", progress, query=WhoseQuery,
         gives=LastOut, tag="memory",
     ),
     Endpoint(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Change, Consolidation, Fact, Mark } from '../src/api/types'
 import { againstOf } from '../src/memory/against'
-import { actionText, changesOf, choose, costText, limitsOf, spentText, total, undoneText } from '../src/memory/care'
+import { actionText, changesOf, choose, costText, idsOf, limitsOf, priceText, spentText, undoneText } from '../src/memory/care'
 import { memoryWords } from '../src/timeline/words'
 
 const shelf = { namespace: 'shop', scope: 'user', owner: 'ada' }
@@ -10,11 +10,12 @@ const fact = (key: string, version = 1): Fact => ({ key, version, value: key, re
 const event = (type: string, more: Record<string, unknown>) => ({ seq: 1, type, at: '2026-01-01T00:00:00Z', namespace: 'shop', scope: 'user', keys: [], ...more }) as never
 
 describe('what a consolidation would change', () => {
-  const data = { shelves: [{ shelf, changes: [change('a'), change('b')], conflicts: [], marks: [], more: 3 }] } as unknown as Consolidation
+  const data = { shelves: [{ shelf, changes: [change('a'), change('b')], ids: ['a', 'b', 'c', 'd', 'e'], conflicts: [], marks: [], more: 3, waiting: 0 }] } as unknown as Consolidation
 
   it('counts what is sent and what is not', () => {
     expect(changesOf(data).map((each) => each.id)).toEqual(['a', 'b'])
-    expect(total(data)).toBe(5)
+    expect(idsOf(data)).toEqual(['a', 'b', 'c', 'd', 'e'])
+    expect(idsOf(null)).toEqual([])
     expect(changesOf(null)).toEqual([])
   })
 
@@ -30,7 +31,7 @@ describe('what a consolidation would change', () => {
 })
 
 describe('what a model is asked', () => {
-  const asking = { model: 'm', why: null, pairs: 2, calls: 2, tokens: 1200, cost: '0.0213' }
+  const asking = { tokens: 1200, cost: '0.0213' }
 
   it('never uses more than was said', () => {
     expect(limitsOf(asking)).toEqual(['tokens=1200', 'spend=0.0213'])
@@ -42,6 +43,12 @@ describe('what a model is asked', () => {
     expect(spentText({ tokens: 1200, cost: '0.004', unknown: 0 })).toBe('1,200 tokens for $0.004')
     expect(spentText({ tokens: 1200, cost: '0.004', unknown: 1 })).toBe('1,200 tokens for at least $0.004')
     expect(spentText({ tokens: 1, cost: null, unknown: 1 })).toBe('1 token for an unknown cost')
+  })
+
+  it('has a price, which may be nothing or unknown', () => {
+    expect(priceText({ free: false, input: '0.4', output: '1.6' })).toBe('$0.40 in, $1.60 out')
+    expect(priceText({ free: true, input: '0', output: '0' })).toBe('nothing')
+    expect(priceText({ free: false, input: null, output: null })).toBe('unknown')
   })
 
   it('is said on the timeline with who judged, what and for how much', () => {

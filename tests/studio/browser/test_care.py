@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from playwright.sync_api import Page, expect
@@ -62,14 +63,14 @@ def test_model_judges_what_is_chosen_is_done_and_it_is_taken_back(
     page = opened(tab, "jan")
     judge = page.get_by_role("region", name="Judged by a model")
     expect(judge).to_contain_text("2 pairs of facts are alike")
-    expect(judge).to_contain_text("At most 2 calls")
+    expect(judge.get_by_role("row", name="scripted:rehearsal")).to_contain_text("2 calls")
     judge.get_by_role("button", name="Ask the model…").click()
     expect(tab.dialog.get_by_role("row", name="Tokens")).to_be_visible()
     expect(tab.dialog.get_by_role("button", name="Not now")).to_be_focused()
     looks(tab, "care-cost")
     tab.dialog.get_by_role("button", name="Ask it").click()
     expect(page.get_by_text("Judged 2 pairs")).to_be_visible()
-    expect(judge).to_contain_text("No facts are alike that scripted:rehearsal was not asked about.")
+    expect(judge).to_contain_text("No facts are alike that the rehearsal was not asked about.")
     merge, mark = page.get_by_test_id("change-place"), page.get_by_test_id("change-bicycles")
     expect(merge).to_contain_text("lives in Ghent near the canal")
     expect(merge.locator("s")).to_have_text("lives in Ghent near the canal")
@@ -145,6 +146,22 @@ def test_two_statements_become_one_at_a_price_and_without_a_model_only_rules_app
     fake_model.play(answer(json.dumps({"verdicts": [verdict]}), delay_s=1.5))
     tab = person(paid).tab()
     page = opened(tab, "noa", rehearsal=False)
+    offers = page.get_by_role("region", name="Judged by a model").get_by_role("row")
+    expect(offers.filter(has_text="fake:ok")).to_contain_text("$1.00 in, $4.00 out")
+    expect(page.get_by_role("radio", name="fake:ok")).to_be_checked()
+    tab.status_expected.add(422)
+    page.get_by_label("Another model").fill("nobody:x")
+    page.get_by_role("button", name="Show its price").click()
+    expect(page.get_by_role("alert")).to_contain_text("there is no provider called")
+    page.get_by_label("Another model").fill("ollama:small")
+    page.get_by_role("button", name="Show its price").click()
+    expect(page.get_by_role("radio", name="ollama:small")).to_be_checked()
+    expect(offers.filter(has_text="ollama:small")).to_contain_text("nothing")
+    looks(tab, "care-offers")
+    page.get_by_role("button", name="Ask the model…").click()
+    expect(tab.dialog).to_contain_text("Ask ollama:small about noa’s memory?")
+    tab.dialog.get_by_role("button", name="Not now").click()
+    page.get_by_role("radio", name="fake:ok").check()
     page.get_by_role("button", name="Ask the model…").click()
     expect(tab.dialog).to_contain_text("charged to noa’s own budgets")
     expect(tab.dialog.get_by_role("row", name="Cost")).to_contain_text("$0.0")
@@ -166,3 +183,34 @@ def test_two_statements_become_one_at_a_price_and_without_a_model_only_rules_app
     page = opened(without, "noa", rehearsal=False)
     expect(page.get_by_text("No model is connected, so only the rules apply.")).to_be_visible()
     expect(page.get_by_role("button", name="Ask the model…")).to_have_count(0)
+
+
+def test_any_change_of_a_large_shelf_is_found_and_left_out(tab: Tab, live: Live, axe_source: str) -> None:
+    soon = live.studio.services.clock.now() + timedelta(milliseconds=10)
+    for number in range(120):
+        write(live, "pia", f"k{number:03}", f"note {number}", valid_to=soon)
+    page = opened(tab, "pia")
+    expect(page.get_by_text("120 of 120 changes chosen")).to_be_visible()
+    expect(page.locator(".change")).to_have_count(50)
+    pages = page.get_by_role("navigation", name="Pages of changes, shop · user pia", exact=True)
+    pages.get_by_role("button", name="Changes after these").click()
+    pages.get_by_role("button", name="Changes after these").click()
+    expect(pages).to_contain_text("101–120 of 120")
+    expect(page.locator(".change")).to_have_count(20)
+    page.get_by_role("checkbox", name="retire k119").uncheck()
+    looks(tab, "care-pages")
+    assert findings(tab, axe_source) == []
+    page.get_by_role("searchbox", name="Find in changes").fill("note 7")
+    expect(pages).to_contain_text("1–11 of 11")  # 7 and 70 to 79
+    page.get_by_role("button", name="Leave out the 11 found").click()
+    expect(page.get_by_text("108 of 120 changes chosen")).to_be_visible()
+    page.get_by_role("searchbox", name="Find in changes").fill("no such thing")
+    expect(page.get_by_text("No change tells of “no such thing”.")).to_be_visible()
+    page.get_by_role("searchbox", name="Find in changes").fill("")
+    page.get_by_role("button", name="Leave out all").click()
+    page.get_by_role("checkbox", name="retire k003").check()
+    page.get_by_role("button", name="Consolidate 1 of 120…").click()
+    tab.dialog.get_by_role("button", name="Consolidate", exact=True).click()
+    expect(page.get_by_text("0 of 119 changes chosen")).to_be_visible()
+    page.get_by_role("button", name="Undo the last one").click()
+    expect(page.get_by_text("1 of 120 changes chosen")).to_be_visible()

@@ -1,6 +1,6 @@
 // The typed client: one function a route. An answer that is not a success becomes an ApiError with the API's words.
 import type {
-  Asking, BillDoc, BudgetInfo, BudgetKey, CareProgress, Consolidation, Event, ExampleEntry, Fact, FactsPage, FlowDoc, FlowEntry, LedgerRow, Mark, Me, Moved, NodeType, OpenedFlow, Problem, Recall, Receipt,
+  Asking, BillDoc, BudgetInfo, BudgetKey, CareProgress, Change, Consolidation, Event, ExampleEntry, Fact, FactsPage, FlowDoc, FlowEntry, LedgerRow, Mark, Me, Moved, NodeType, OpenedFlow, Problem, Recall, Receipt,
   RunAnswer, RunInfo, SessionInfo, Settings, ShelfKey, SpendLine, StepFacts, Usage, Validation,
 } from './types'
 
@@ -158,8 +158,10 @@ export const api = {
   careProgress: (user: string, rehearsal: boolean) =>
     get<{ last: CareProgress | null }>(`/memory/consolidation/progress${query({ user, rehearsal })}`).then((answer) => answer.last),
   consolidate: (user: string, rehearsal: boolean, plan: string, leave: string[]) => post<void>('/memory/consolidate', { user, rehearsal, plan, leave }),
-  judging: (user: string, rehearsal: boolean) => get<Asking>(`/memory/judging${query({ user, rehearsal })}`),
-  judge: (user: string, rehearsal: boolean, limits: string[]) => post<void>('/memory/judge', { user, rehearsal, limits }),
+  changes: (user: string, rehearsal: boolean, { namespace, scope, owner }: ShelfKey, plan: string, text: string, offset: number, limit: number) =>
+    get<{ changes: Change[]; ids: string[] }>(`/memory/consolidation/changes${query({ user, rehearsal, namespace, scope, owner, plan, text, offset, limit })}`),
+  judging: (user: string, rehearsal: boolean, model?: string) => get<Asking>(`/memory/judging${query({ user, rehearsal, model })}`),
+  judge: (user: string, rehearsal: boolean, model: string, limits: string[]) => post<void>('/memory/judge', { user, rehearsal, model: rehearsal ? null : model, limits }),
   cancelJudging: (user: string, rehearsal: boolean) => post<void>('/memory/judge/cancel', { user, rehearsal }),
   settleMark: (shelf: ShelfKey, right: string, other: string, both: boolean, rehearsal: boolean) => post<Mark>('/memory/settle', { ...shelf, right, other, both, rehearsal }),
   undoConsolidation: (user: string, rehearsal: boolean) => post<{ keys: string[]; left: string[] }>('/memory/undo', { user, rehearsal }),

@@ -422,14 +422,31 @@ export interface Asking {
   calls: number
   tokens: number
   cost: string | null
+  models: Offer[]
+}
+
+/** A model that could be asked: dollars a million tokens, and what asking uses at most. Null: unknown. */
+export interface Offer {
+  name: string
+  default: boolean
+  free: boolean
+  input: string | null
+  output: string | null
+  calls: number
+  tokens: number
+  cost: string | null
 }
 
 export interface ShelfPlan {
   shelf: ShelfKey
+  /** The first of them; `ids` has those of all. */
   changes: Change[]
+  ids: string[]
   conflicts: string[]
   marks: Mark[]
   more: number
+  /** Conflicts and marks in all. */
+  waiting: number
 }
 
 export interface Consolidation {

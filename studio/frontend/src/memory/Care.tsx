@@ -11,7 +11,7 @@ import { plural } from '../lib/text'
 import { ago } from '../lib/time'
 import { Changes } from './Changes'
 import { Judge } from './Judge'
-import { changesOf, spentText, total, undoneText } from './care'
+import { changesOf, idsOf, spentText, undoneText } from './care'
 
 const POLL_MS = 400
 
@@ -29,7 +29,8 @@ export function Care({ user, rehearsal, operator, onChanged }: Props) {
   const [told, setTold] = useState<string | null>(null)
   const whose = `${user}|${rehearsal}`
   const plan = useLoad(() => api.consolidation(user, rehearsal), whose)
-  const asking = useLoad(() => api.judging(user, rehearsal), whose)
+  const [other, setOther] = useState('')
+  const asking = useLoad(() => api.judging(user, rehearsal, other), `${whose}|${other}`)
   const ended = () => { plan.reload(); asking.reload(); onChanged() }
   const [last, setLast] = useProgress(user, rehearsal, plan.data, ended)
   const running = last?.state === 'running'
@@ -42,7 +43,7 @@ export function Care({ user, rehearsal, operator, onChanged }: Props) {
   const consolidate = (data: Consolidation, left: string[]) => { setGone(changesOf(data)); begin(api.consolidate(user, rehearsal, data.plan, left)) }
   const undo = () => act(api.undoConsolidation(user, rehearsal).then((done) => { setTold(undoneText(done)); setLast(null); plan.reload(); onChanged() }))
   // After a plan that had moved on: what is no longer in it.
-  const now = new Set(changesOf(plan.data).map((each) => each.id))
+  const now = new Set(idsOf(plan.data))
   const dropped = last?.what === 'changes' && last.state === 'failed' ? gone.filter((each) => !now.has(each.id)) : []
   return (
     <div className="care">
@@ -52,11 +53,11 @@ export function Care({ user, rehearsal, operator, onChanged }: Props) {
       {last && !running && <Ended last={last} dropped={dropped} />}
       {told && <p className="good" role="status"><Icon name="undo" /> {told}</p>}
       <Judge user={user} rehearsal={rehearsal} operator={operator} asking={asking} running={running && last.what === 'judging' ? last : null} busy={running}
-        onBegin={(limits) => begin(api.judge(user, rehearsal, limits))} onCancel={() => act(api.cancelJudging(user, rehearsal))} />
+        other={other} onOther={setOther} onBegin={(model, limits) => begin(api.judge(user, rehearsal, model, limits))} onCancel={() => act(api.cancelJudging(user, rehearsal))} />
       {plan.error !== null && <Failure error={plan.error} retry={plan.reload} />}
       {plan.data && <Previewed data={plan.data} />}
       {plan.data && !running && !plan.data.shelves.length && <p className="muted">There is nothing to consolidate.</p>}
-      {plan.data?.shelves.map((each) => <Changes key={`${each.shelf.namespace}\n${each.shelf.scope}\n${each.shelf.owner}`} plan={each} leave={leave} fixed={!operator || running} onLeave={setLeave} />)}
+      {plan.data?.shelves.map((each) => <Changes key={`${each.shelf.namespace}\n${each.shelf.scope}\n${each.shelf.owner}`} user={user} rehearsal={rehearsal} whole={plan.data!.plan} plan={each} leave={leave} fixed={!operator || running} onLeave={setLeave} />)}
       {plan.data && <Bar user={user} data={plan.data} leave={leave} running={running} operator={operator} onConsolidate={consolidate} onUndo={undo} />}
     </div>
   )
@@ -126,8 +127,9 @@ interface BarProps {
 
 function Bar({ user, data, leave, running, operator, onConsolidate, onUndo }: BarProps) {
   const [sure, setSure] = useState(false)
-  const left = changesOf(data).filter((each) => leave.has(each.id)).map((each) => each.id)
-  const all = total(data)
+  const ids = idsOf(data)
+  const left = ids.filter((id) => leave.has(id))
+  const all = ids.length
   const chosen = all - left.length
   return (
     <div className="facts-bar care-bar">

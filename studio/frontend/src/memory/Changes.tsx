@@ -1,9 +1,12 @@
-// What a consolidation would change on one shelf, change by change, each of which may be left out; and what waits for a person.
-import { useState } from 'react'
+// What a consolidation would change on one shelf, page by page, each change of which may be left out; and what waits for a person.
+import { useEffect, useRef, useState } from 'react'
+import { api } from '../api/client'
 import type { Change, Fact, ShelfPlan } from '../api/types'
+import { Failure } from '../app/Failure'
 import { Icon } from '../app/icons'
 import { Link, PlainText } from '../app/Link'
 import { to } from '../app/router'
+import { useLater, useLoad } from '../app/useLoad'
 import { count } from '../lib/money'
 import { plural, sentence, shortJson } from '../lib/text'
 import { ago } from '../lib/time'
@@ -13,6 +16,10 @@ import { actionText, choose } from './care'
 const PAGE = 50
 
 interface Props {
+  user: string
+  rehearsal: boolean
+  /** The id of the plan of all shelves. */
+  whole: string
   plan: ShelfPlan
   /** Ids of changes that are left out. */
   leave: ReadonlySet<string>
@@ -21,31 +28,63 @@ interface Props {
   onLeave(leave: ReadonlySet<string>): void
 }
 
-export function Changes({ plan, leave, fixed, onLeave }: Props) {
-  const [shown, setShown] = useState(PAGE)
-  const { shelf, changes, conflicts, marks, more } = plan
-  const ids = changes.map((each) => each.id)
+export function Changes({ user, rehearsal, whole, plan, leave, fixed, onLeave }: Props) {
+  const { shelf, conflicts, marks, ids } = plan
+  const [text, setText] = useState('')
+  const [from, setFrom] = useState(0)
+  const head = useRef<HTMLDivElement>(null)
+  const find = useLater(text.trim(), 250)
+  const sent = !find && from + PAGE <= Math.max(plan.changes.length, Math.min(ids.length, PAGE))
+  const page = useLoad(
+    () => (sent ? Promise.resolve({ changes: plan.changes.slice(from, from + PAGE), ids }) : api.changes(user, rehearsal, shelf, whole, find, from, PAGE)),
+    `${whole}|${find}|${from}`,
+  )
+  const found = find ? page.data?.ids ?? [] : ids
+  useEffect(() => { if (from && from >= found.length && !page.loading) setFrom(0) }, [from, found.length, page.loading])
+  const changes = page.data?.changes ?? plan.changes.slice(0, PAGE)
   const chosen = ids.filter((id) => !leave.has(id)).length
+  const none = !found.some((id) => !leave.has(id))
+  const name = `${shelf.namespace} · ${shelf.scope} ${shelf.owner}`
+  const more = plan.waiting - conflicts.length - marks.length
   return (
-    <section aria-label={`${shelf.namespace} · ${shelf.scope} ${shelf.owner}`}>
-      <div className="changes-head">
-        <h3 dir="auto">{shelf.namespace} · {shelf.scope} {shelf.owner}</h3>
+    <section aria-label={name}>
+      <div className="changes-head" ref={head}>
+        <h3 dir="auto">{name}</h3>
         <span className="grow" />
-        {changes.length > 0 && <span className="muted num">{count(chosen)} of {plural(changes.length, 'change')} chosen</span>}
-        {!fixed && changes.length > 1 && <button type="button" className="plain-button" onClick={() => onLeave(choose(leave, ids, chosen === 0))}>{chosen === 0 ? 'Choose all' : 'Choose none'}</button>}
+        {ids.length > 0 && <span className="muted num">{count(chosen)} of {plural(ids.length, 'change')} chosen</span>}
+        {!fixed && found.length > 1 && <button type="button" className="plain-button" onClick={() => onLeave(choose(leave, found, none))}>{none ? 'Choose' : 'Leave out'} {find ? `the ${count(found.length)} found` : 'all'}</button>}
       </div>
-      <ul className="changes">
-        {changes.slice(0, shown).map((each) => <Line key={each.id} change={each} chosen={!leave.has(each.id)} fixed={fixed} onChoose={(on) => onLeave(choose(leave, [each.id], on))} />)}
+      {(ids.length > PAGE || text) && (
+        <div className="changes-find">
+          <div className="search-box"><Icon name="search" /><input type="search" value={text} placeholder="Key, value or reason" aria-label="Find in changes" onChange={(e) => { setText(e.target.value); setFrom(0) }} /></div>
+          <span className="grow" />
+          <Pages from={from} of={found.length} label={`Pages of changes, ${name}`} onGo={setFrom} />
+        </div>
+      )}
+      {page.error !== null && <Failure error={page.error} retry={page.reload} />}
+      {find && !page.loading && !found.length && <p className="muted">No change tells of “{find}”.</p>}
+      <ul className="changes" aria-busy={page.loading}>
+        {changes.map((each) => <Line key={each.id} change={each} chosen={!leave.has(each.id)} fixed={fixed} onChoose={(on) => onLeave(choose(leave, [each.id], on))} />)}
       </ul>
-      {changes.length > shown && <button type="button" onClick={() => setShown(shown + 4 * PAGE)}>Show more of {count(changes.length)}</button>}
-      {more > 0 && <p className="muted">and {plural(more, 'more change')} that cannot be shown here: all of them are made with these.</p>}
+      {found.length > PAGE && <div className="changes-find"><span className="grow" /><Pages from={from} of={found.length} label={`Pages of changes, ${name}, below`} onGo={(next) => { setFrom(next); head.current?.scrollIntoView({ block: 'start' }) }} /></div>}
       {conflicts.length + marks.length > 0 && (
         <ul className="waits">
           {conflicts.map((key) => <li key={key}><span className="tag warn"><Icon name="warning" />conflict</span><span><code dir="auto">{key}</code> is left for a person to settle, under Facts.</span></li>)}
           {marks.map((mark) => <li key={`${mark.key}\n${mark.other}`}><span className="tag warn"><Icon name="warning" />marked</span><span><code dir="auto">{mark.key}</code> and <code dir="auto">{mark.other}</code> contradict each other: to be settled under Facts.</span></li>)}
+          {more > 0 && <li className="muted">and {count(more)} more to be settled under Facts.</li>}
         </ul>
       )}
     </section>
+  )
+}
+
+function Pages({ from, of, label, onGo }: { from: number; of: number; label: string; onGo(from: number): void }) {
+  return (
+    <nav className="pages" aria-label={label}>
+      <button type="button" className="icon-button" disabled={from === 0} aria-label="Changes before these" title="Changes before these" onClick={() => onGo(Math.max(0, from - PAGE))}><Icon name="left" /></button>
+      <span className="num" role="status">{of ? count(from + 1) : 0}–{count(Math.min(of, from + PAGE))} of {count(of)}</span>
+      <button type="button" className="icon-button" disabled={from + PAGE >= of} aria-label="Changes after these" title="Changes after these" onClick={() => onGo(from + PAGE)}><Icon name="right" /></button>
+    </nav>
   )
 }
 

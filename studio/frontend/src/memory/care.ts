@@ -1,12 +1,12 @@
 // The words and sums of consolidation. Pure.
-import type { Asking, CareProgress, Change, Consolidation } from '../api/types'
+import type { CareProgress, Change, Consolidation, Offer } from '../api/types'
 import { dollars, nanosOf } from '../lib/money'
 import { plural } from '../lib/text'
 
 export const changesOf = (data: Consolidation | null): Change[] => (data?.shelves ?? []).flatMap((each) => each.changes)
 
-/** All changes, also those that are not sent. */
-export const total = (data: Consolidation): number => data.shelves.reduce((sum, each) => sum + each.changes.length + each.more, 0)
+/** Ids of all changes, also of those that are not sent. */
+export const idsOf = (data: Consolidation | null): string[] => (data?.shelves ?? []).flatMap((each) => each.ids)
 
 /** A cost in words: null is not known. */
 export const costText = (cost: string | null): string => (cost === null ? 'an unknown cost' : dollars(nanosOf(cost)))
@@ -18,8 +18,8 @@ export function spentText(spent: Pick<CareProgress, 'tokens' | 'cost' | 'unknown
 }
 
 /** Limits under which no more is used than was said. */
-export function limitsOf(asking: Asking): string[] {
-  return [`tokens=${asking.tokens}`, ...(asking.cost === null ? [] : [`spend=${asking.cost}`])]
+export function limitsOf(offer: Pick<Offer, 'tokens' | 'cost'>): string[] {
+  return [`tokens=${offer.tokens}`, ...(offer.cost === null ? [] : [`spend=${offer.cost}`])]
 }
 
 /** The ids to leave out once these are chosen or not. */
@@ -41,3 +41,9 @@ export function undoneText({ keys, left }: { keys: readonly string[]; left: read
 const ACTIONS: Record<string, string> = { expire: 'retire', merge: 'retire', rewrite: 'merge', conflict: 'contradiction' }
 
 export const actionText = (change: Pick<Change, 'action'>): string => ACTIONS[change.action] ?? change.action
+
+/** What a million tokens cost, in and out. */
+export function priceText({ free, input, output }: Pick<Offer, 'free' | 'input' | 'output'>): string {
+  if (free) return 'nothing'
+  return input === null || output === null ? 'unknown' : `${dollars(nanosOf(input))} in, ${dollars(nanosOf(output))} out`
+}

@@ -81,7 +81,7 @@ function KeyForm({ provider, onSaved }: { provider: ProviderInfo; onSaved(): voi
 }
 
 function TestCall({ provider }: { provider: ProviderInfo }) {
-  const [model, setModel] = useState(provider.default_model ? (provider.default_model.includes(':') ? provider.default_model : `${provider.name}:${provider.default_model}`) : `${provider.name}:`)
+  const [model, setModel] = useState(provider.default_model ? `${provider.name}:${provider.default_model}` : `${provider.name}:`)
   const [answer, setAnswer] = useState<Awaited<ReturnType<typeof api.testModel>> | null>(null)
   const [error, setError] = useState<unknown>(null)
   const [busy, setBusy] = useState(false)
