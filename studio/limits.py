@@ -26,7 +26,7 @@ class Limits:
 
     async def flow_names(self, keys: list[CounterKey], partition: Partition) -> dict[str, str]:
         """What the flows of these counters are called, by pot: two flows may name their budgets alike."""
-        from runtime.cli.spend import name_flows
+        from runtime.cli.flow_names import name_flows
 
         flows = {key.pot: flow for key in keys if (flow := _flow_of(key.pot))}
         names = await name_flows(self._services().record, sorted(set(flows.values())), partition)

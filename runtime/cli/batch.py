@@ -145,7 +145,8 @@ def _lines(request: RunRequest, name: str, data: bytes, services: Services) -> l
     schema: dict[str, Any] | None = plan.entry.config.input_schema if plan.entry is not None else None
     lines = read_lines(data, "csv" if name.lower().endswith(".csv") else "jsonl", schema)
     if not lines:
-        raise BadInput(f"{name} has no lines.", remedy="Write an input on each line.")
+        where = "standard input" if name == "-" else name
+        raise BadInput(f"{where} has no lines.", remedy="Write an input on each line.")
     return lines
 
 

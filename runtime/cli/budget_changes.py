@@ -38,6 +38,9 @@ from runtime.usage import parse_money
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+MAX_REASON_CHARS = 1_000
+"""Characters of a reason, which stands in the ledger for good."""
+
 
 class Change(NamedTuple):
     """What is done to it. `amount` is the new limit as typed."""
@@ -127,6 +130,11 @@ def change(db: Path | None, which: Which, wish: Change) -> tuple[Gauge, Gauge]:
     """Change a limit; the budget before and after. Raises BadInput or NotFound."""
     if not wish.reason.strip():
         raise BadInput(f"A {wish.action} needs a reason.", remedy='Give --reason "why".')
+    if len(wish.reason) > MAX_REASON_CHARS:
+        raise BadInput(
+            f"The reason has {len(wish.reason):,} characters, more than {MAX_REASON_CHARS:,}.",
+            remedy="Shorten --reason.",
+        )
     check_names(user=which.user_id)
     now = SystemClock().now()
     settings = read_settings(db)

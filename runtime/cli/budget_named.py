@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from runtime.cli import options
 from runtime.cli.find import find_session, session_of_run
+from runtime.cli.flow_names import name_flows
 from runtime.cli.limits import Known, as_last_run, flows_in, of_flow, own
-from runtime.cli.spend import name_flows
 from runtime.errors import BadInput, NotFound
 from runtime.facts import Partition
 from runtime.ledger import CounterKey, Rule, Subject, counter_key

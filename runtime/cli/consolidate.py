@@ -73,9 +73,12 @@ def consolidate(
     from runtime.run.consolidation import Wish
     from runtime.run.consolidation import execute as carry_out
     from runtime.run.consolidation import preview as look
+    from runtime.run.limits import parse_limit
 
     if not with_model:
         options.refuse_unused("without --with-model", "limits", *(["model"] if execute else []))
+    for each in limits:
+        parse_limit(each)  # also where in the end nobody is asked
     wish = Wish(
         partition=partition, user_id=user_id, actor=actor, with_model=with_model, model=model, limits=limits
     )

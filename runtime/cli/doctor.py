@@ -111,6 +111,11 @@ def _settings(db: Path | None, problems: list[Problem]) -> Settings | None:
         problems.append(Problem(error.message, error.remedy or "Mend the settings."))
         return None
     problems += [_note(warning) for warning in settings.warnings]
+    problems += [
+        Problem(f"The tool file {path} is not there.", f"Correct files of [tools] in {settings.path}.")
+        for path in settings.tool_files
+        if not path.is_file()
+    ]
     return settings
 
 

@@ -90,7 +90,7 @@ def _names(data: Path, given: str | None) -> list[str]:
     there = sorted(path.stem for path in data.glob("*.jsonl"))
     if given is None:
         if not there:
-            raise BadInput(f"There is no dataset in {data}.", remedy="Put files NAME.jsonl there.")
+            raise BadInput(f"There is no dataset in {str(data)!r}.", remedy="Put files NAME.jsonl there.")
         return there
     names = list(dict.fromkeys(part.strip() for part in given.split(",") if part.strip()))
     missing = [name for name in names if name not in there]

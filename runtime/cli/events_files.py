@@ -38,12 +38,26 @@ def _cells(row: Row) -> tuple[object, ...]:
     )  # fmt: skip
 
 
+PAGE_BEGINS = b"<!doctype html>"
+
+
 def write_html(path: Path, line: SessionLine, rows: Sequence[Row]) -> None:
-    """Write the timeline's page. Raises BadInput where it cannot be written."""
+    """Write the timeline's page, in place of an earlier one. Raises BadInput where it cannot be written, or
+    where something else stands there."""
     from runtime.cli.page.timeline import page
 
     try:
+        if path.is_file() and path.stat().st_size and not _is_page(path):
+            raise BadInput(
+                f"{path} is there already and is no page of a timeline.",
+                remedy="Name another file, or move it away.",
+            )
         with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
             file.writelines(page(line, rows))
     except OSError as error:
         raise BadInput(f"{path} cannot be written: {error.strerror}.", remedy="Name another file.") from error
+
+
+def _is_page(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(PAGE_BEGINS)).lower() == PAGE_BEGINS

@@ -12,6 +12,7 @@ import msgspec
 from runtime.cli import options
 from runtime.cli.fact_events import imported_by
 from runtime.cli.fact_options import where_options
+from runtime.cli.files import open_new
 from runtime.cli.opening import read_settings, with_record
 from runtime.cli.plain import one_line
 from runtime.cli.shelves import Where, check_shelf, matching
@@ -72,7 +73,8 @@ def export_facts(where: Where, db: Path | None, to: Path | None, internal: bool)
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
     else:
-        _write_new(to, data)
+        with open_new(to, "--to") as file:
+            file.write(data)
     say(f"{len(found):,} key{'' if len(found) == 1 else 's'} written.", "dim")
 
 
@@ -87,17 +89,6 @@ def _line(item: Shelved) -> bytes:
     shelf = item.shelf
     line = Line(namespace=shelf.namespace, scope=shelf.scope, owner=shelf.owner, versions=item.versions)
     return msgspec.json.encode(line)
-
-
-def _write_new(path: Path, data: bytes) -> None:
-    import os
-
-    try:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        raise BadInput(f"{path} is there already.", remedy="Name a file that is not.") from None
-    with os.fdopen(file, "wb") as out:
-        out.write(data)
 
 
 @click.command(

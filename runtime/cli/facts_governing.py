@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from runtime.cli import options
 from runtime.cli.fact_events import erased_by, moved_by, written_by
 from runtime.cli.fact_options import where_options
 from runtime.cli.facts_shown import value_text
+from runtime.cli.files import open_new
 from runtime.cli.opening import with_record
 from runtime.cli.plain import one_line
 from runtime.cli.shelves import Where, check_shelf, one
@@ -148,8 +149,6 @@ def erase(
     """
     if not yes:
         options.refuse_unused("without --yes", "receipt")
-    if receipt is not None and receipt.exists():
-        raise BadInput(f"{receipt} is there already.", remedy="Name a file that is not.")
     clock = SystemClock()
 
     async def work(record: Record, at: datetime) -> tuple[Shelf, Erased]:
@@ -159,15 +158,31 @@ def erase(
         return shelf, erased
 
     at = clock.now()
-    shelf, erased = _do(db, lambda record, _: work(record, at))
-    paper = receipt_json(shelf, erased, actor, at, done=yes)
-    if receipt is not None and yes:
-        with os.fdopen(os.open(receipt, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(msgspec.json.format(msgspec.json.encode(paper), indent=2) + b"\n")
+    with _kept_at(receipt) as keep:
+        shelf, erased = _do(db, lambda record, _: work(record, at))
+        paper = receipt_json(shelf, erased, actor, at, done=yes)
+        keep(msgspec.json.format(msgspec.json.encode(paper), indent=2) + b"\n")
     if as_json:
         result_json(paper)
         return
     _print(erased, done=yes)
+
+
+@contextlib.contextmanager
+def _kept_at(receipt: Path | None) -> Iterator[Callable[[bytes], object]]:
+    """Takes the receipt. Its file is made before anything is erased, since nothing takes an erasure back, and
+    is gone again where nothing was. Raises BadInput where it cannot be made."""
+    if receipt is None:
+        yield lambda _data: None
+        return
+    file = open_new(receipt, "--receipt")
+    try:
+        with file:
+            yield file.write
+    except BaseException:
+        if not receipt.stat().st_size:
+            receipt.unlink()
+        raise
 
 
 def receipt_json(shelf: Shelf, erased: Erased, actor: str, at: datetime, *, done: bool) -> dict[str, Any]:

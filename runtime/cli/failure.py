@@ -17,6 +17,9 @@ from runtime.errors import BadFlow, FarthingError, Problem
 
 USAGE = 2
 FAILED = 1
+NO_NUMBER = "is no whole number"
+MOST_CHARS = 4_000
+"""So much of a message is shown; what it repeats may be of any length."""
 TRACEBACK_VARIABLE = "FARTHING_TRACEBACK"
 
 
@@ -39,8 +42,8 @@ def tell(error: BaseException) -> int:
     if isinstance(error, OSError) and error.strerror:
         where = f": {error.filename}" if error.filename else ", while the output was written"
         remedy = "Make room or allow it there, and try again."
-        if isinstance(error, PermissionError):
-            remedy = "Allow it there, or name another place."
+        if isinstance(error, (PermissionError, FileNotFoundError, NotADirectoryError, IsADirectoryError)):
+            remedy = "Name another place, or make that one fit."
         sentence(f"{error.strerror}{where}.", remedy)
         let_go()
         return FAILED
@@ -57,6 +60,8 @@ def sentence(message: str, remedy: str | None, *, node_id: str | None = None) ->
     """One error as a person reads it."""
     on = coloured(sys.stderr)
     where = f"node {one_line(node_id)}: " if node_id and repr(node_id) not in message else ""
+    if len(message) > MOST_CHARS:
+        message = message[:MOST_CHARS] + "…"
     say(f"{paint('error:', 'bold', 'red', on=on)} {where}{visible(message)}")
     if remedy:
         say(f"  {paint('do:', 'bold', on=on)} {visible(remedy)}")
@@ -87,15 +92,24 @@ def _flow(error: BadFlow) -> int:
 
 
 def _usage(error: click.ClickException) -> int:
-    message = visible(error.format_message())
+    message = visible(_whole(error.format_message()))
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         say(message)
         return USAGE
     remedy = None
     if isinstance(error, click.UsageError) and error.ctx is not None:
         remedy = f"`{error.ctx.command_path} --help` shows how it is used."
+    elif isinstance(error, click.BadOptionUsage):
+        remedy = f"Give a value after {error.option_name}, or leave it out."
     sentence(message, remedy)
     return USAGE
+
+
+def _whole(message: str) -> str:
+    """What the parser says of numbers, in words."""
+    return message.replace("is not a valid integer range", NO_NUMBER).replace(
+        "is not a valid integer", NO_NUMBER
+    )
 
 
 def _reader_gone(descriptor: int) -> bool:

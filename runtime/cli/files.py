@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -56,6 +57,8 @@ def example_names() -> list[str]:
 
 def read_flow(given: str) -> FlowFile:
     """A flow by path or `example:NAME`. Raises NotFound or BadInput."""
+    if not given.strip():
+        raise BadInput("FLOW is empty.", remedy="Give the path of a flow, or example:NAME.")
     if given.startswith(EXAMPLE):
         name = given.removeprefix(EXAMPLE)
         known = example_names()
@@ -89,10 +92,24 @@ def _near_flow(path: Path) -> str:
     return "Give the path of a flow, or example:NAME; `farthing new` writes one."
 
 
+def open_new(path: Path, option: str) -> BinaryIO:
+    """A file that was not there, which only its owner may read. Raises BadInput that names the option."""
+    try:
+        return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+    except FileExistsError:
+        raise BadInput(f"{path} is there already.", remedy=f"Give {option} a name that is not.") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise BadInput(
+            f"{path} cannot be written: {reason}.",
+            remedy=f"Give {option} a file in a folder that is there and that you can write in.",
+        ) from None
+
+
 def read_bytes(path: Path, what: str) -> bytes:
     """A file's bytes. Raises BadInput for a folder, one that cannot be read, or more than 10 MB."""
     if path.is_dir():
-        raise BadInput(f"{path} is a folder, not a {what} file.", remedy="Name a file in it.")
+        raise BadInput(f"{path} is a folder, not a file of {what}.", remedy="Name a file in it.")
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -137,7 +154,7 @@ def decode_json(text: str, name: str) -> Any:
         raise _too_deep(name) from None
     except msgspec.DecodeError as error:
         raise BadInput(
-            f"{name} is not sound JSON: {_place(text, str(error))}.", remedy="Mend it there."
+            f"{name} is not sound JSON: {_place(text, str(error))}.", remedy=f"Mend {name}."
         ) from None
     from runtime.spec.text import deeper_than
 

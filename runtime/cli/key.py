@@ -12,8 +12,14 @@ from runtime.cli.plain import one_line
 from runtime.cli.streams import is_terminal, result_json, say
 from runtime.cli.table import Column, show
 from runtime.errors import BadInput, NotFound
+from runtime.providers import ENV_PROVIDER, SCRIPTED
 from runtime.settings import KeyPlace, Settings, write_key
 
+NO_KEY = {
+    SCRIPTED: "The scripted model needs none.",
+    ENV_PROVIDER: "Set FARTHING_API_KEY beside FARTHING_BASE_URL.",
+}
+"""Providers for which nothing is looked up, and what to do instead."""
 LONGEST = 10_000
 """Characters of a key that are read at most."""
 
@@ -45,6 +51,8 @@ def set_key(provider: str, to_file: bool) -> None:
         raise NotFound(
             f"There is no provider {provider!r}.", remedy=f"There are: {', '.join(settings.providers)}."
         )
+    if provider in NO_KEY:
+        raise BadInput(f"No key that is stored is used for {provider!r}.", remedy=NO_KEY[provider])
     key = _ask(provider)
     place = write_key(settings.keys, provider, key, use_keyring=not to_file)
     where = "the keyring" if place is KeyPlace.KEYRING else str(settings.keys)

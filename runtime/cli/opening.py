@@ -16,7 +16,7 @@ from runtime.cli.display import keep_display
 from runtime.cli.plain import visible
 from runtime.cli.streams import say
 from runtime.clock import Clock, SystemClock
-from runtime.errors import NotFound
+from runtime.errors import BadInput, NotFound
 from runtime.record import Record
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ def with_tools(settings: Settings, files: Sequence[Path]) -> Settings:
     for each in files:
         if not each.is_file():
             raise NotFound(f"There is no file {str(each)!r}.", remedy="Check the path after --tools.")
+        if each.suffix != ".py":
+            raise BadInput(f"{each} is no Python file.", remedy="Name a .py file after --tools.")
     return msgspec.structs.replace(settings, tool_files=(*settings.tool_files, *files)) if files else settings
 
 

@@ -21,10 +21,21 @@ def database(function: F) -> F:
     """`--db`."""
     return click.option(
         "--db",
-        type=click.Path(path_type=Path, dir_okay=True),
+        type=click.Path(),
         metavar="PATH",
+        callback=_database,
         help="The database; else $FARTHING_DB, else the one in your data folder.",
     )(function)
+
+
+def _database(_ctx: click.Context, _param: click.Parameter, value: str | None) -> Path | None:
+    refuse_empty(("--db", value))
+    if value is None:
+        return None
+    path = Path(value)
+    if path.is_dir():
+        raise BadInput(f"{value} is a folder, not a database.", remedy="Name a file with --db.")
+    return path
 
 
 def tools(function: F) -> F:

@@ -27,11 +27,21 @@ class Given(msgspec.Struct, frozen=True):
 def gather(given: Given) -> dict[str, Any] | str | None:
     """The input: an object, a text where nothing else is given, or None where nothing is.
 
-    TEXT goes over the file's `text`, `--set` over both; with neither TEXT nor a file nor `--set text=`,
-    piped standard input is the text. Raises BadInput.
+    `--set` and TEXT go over the fields of an object in the file; with neither TEXT nor a file nor
+    `--set text=`, piped standard input is the text. Raises BadInput, also where the text is given twice.
     """
-    sets = dict(parse_set(each) for each in given.sets)
+    if given.text == "":  # in a script, a variable that nobody set
+        raise BadInput("TEXT is empty.", remedy="Write what the flow is to work on, or pipe it in.")
+    sets = _sets(given.sets)
     found = _from_file(given.file) if given.file is not None else None
+    texts = {
+        "TEXT": given.text is not None,
+        f"--input {given.file}": isinstance(found, str),
+        f"--set {TEXT_FIELD}=": TEXT_FIELD in sets,
+    }
+    by = [name for name, there in texts.items() if there]
+    if len(by) > 1:
+        raise BadInput(f"{by[0]} and {by[1]} both give the text.", remedy="Leave one of them out.")
     text = given.text if given.text is None else _checked(given.text, "TEXT")
     if text is None and found is None and TEXT_FIELD not in sets and files.stdin_is_given():
         text = files.read_stdin() or None
@@ -39,6 +49,15 @@ def gather(given: Given) -> dict[str, Any] | str | None:
         fields = found if isinstance(found, dict) else {} if found is None else {TEXT_FIELD: found}
         return {**fields, **({} if text is None else {TEXT_FIELD: text}), **sets}
     return found if text is None else text
+
+
+def _sets(given: Sequence[str]) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for name, value in map(parse_set, given):
+        if name in fields:
+            raise BadInput(f"--set {name}= is given twice.", remedy="Leave one of them out.")
+        fields[name] = value
+    return fields
 
 
 def _from_file(name: str) -> dict[str, Any] | str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +11,8 @@ import click
 import msgspec
 
 from runtime.cli import options
-from runtime.cli.find import find_session, flow_id_of, unknown_user
+from runtime.cli.find import find_session, flow_id_of, session_of_run, unknown_user
+from runtime.cli.flow_names import flow_names
 from runtime.cli.opening import with_record
 from runtime.cli.plain import counted, visible
 from runtime.cli.run_result import cost_json, cost_text, usage_json
@@ -21,7 +22,7 @@ from runtime.cli.table import Column, show
 from runtime.cli.when import When, stamp, zone
 from runtime.errors import BadInput
 from runtime.facts import Partition
-from runtime.record import LedgerFilter, LedgerRow, Record, SessionFilter, SpendLine
+from runtime.record import LedgerFilter, LedgerRow, Record, SpendLine
 from runtime.usage import Usage, decimal_text
 
 GROUPS = ("user", "flow", "model", "purpose", "day", "session", "run", "node")
@@ -105,6 +106,8 @@ def command(
     groups = parse_groups(by)
     if rows:
         options.refuse_unused("with --rows", "by")
+    if since is not None and until is not None and until <= since:
+        raise BadInput("--until is not after --since.", remedy="Give --until a later time.")
 
     async def work(record: Record) -> Spent:
         uid = None
@@ -114,6 +117,8 @@ def command(
         which = LedgerFilter(
             partition, user_id, flow_id, uid, run_id, model, purpose, since=since, until=until
         )
+        if run_id is not None and not await record.spend(which, ["run"]):
+            await session_of_run(record, run_id)  # there may be none of that id
         hidden = 0
         if partition == "real":
             rehearsed = msgspec.structs.replace(which, partition="rehearsal")
@@ -141,26 +146,6 @@ def parse_groups(text: str) -> tuple[str, ...]:
         wrong = unknown[0] if unknown else text
         raise BadInput(f"Spend cannot be summed by {wrong!r}.", remedy=f"Choose among {', '.join(GROUPS)}.")
     return groups
-
-
-async def flow_names(
-    record: Record, lines: Sequence[SpendLine], groups: Sequence[str], partition: Partition
-) -> dict[str, str]:
-    """What people call the flows of these sums, by id; an id whose name is not its own stays."""
-    if "flow" not in groups:
-        return {}
-    at = groups.index("flow")
-    return await name_flows(record, {flow for line in lines if (flow := line.group[at])}, partition)
-
-
-async def name_flows(record: Record, ids: Collection[str], partition: Partition) -> dict[str, str]:
-    """What people call these flows, by id; a name that several have is told apart by the id."""
-    names: dict[str, str] = {}
-    for flow_id in ids:
-        for session in await record.sessions(SessionFilter(partition, flow_id=flow_id, limit=1)):
-            names[session.flow_id] = session.flow_name
-    twice = [name for name in names.values() if list(names.values()).count(name) > 1]
-    return {flow_id: name if name not in twice else f"{name} ({flow_id})" for flow_id, name in names.items()}
 
 
 def total(lines: Sequence[SpendLine]) -> SpendLine:

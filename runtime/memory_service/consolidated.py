@@ -143,7 +143,9 @@ async def undo(record: Record, partition: Partition, user_id: str, actor: str, a
     unless its key was written since. Each part in one transaction; raises NotFound where there is none."""
     parts = (await past(record, partition, user_id)).last_batch()
     if not parts:
-        raise NotFound("There is no consolidation to take back.", remedy="`farthing memory consolidate`.")
+        raise NotFound(
+            "There is no consolidation to take back.", remedy="`farthing memory consolidate` makes one."
+        )
     keys: list[str] = []
     left: list[str] = []
     for part in parts:

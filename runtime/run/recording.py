@@ -48,7 +48,7 @@ class Recording:
         """Raises BadInput where the file exists, has another ending or cannot be made."""
         if not path.name.endswith(ENDING) or path.name == ENDING:
             raise BadInput(
-                f"A recorded run is a script, and {path.name!r} does not end in {ENDING}.",
+                f"A recorded run is a script, and {str(path)!r} does not end in {ENDING}.",
                 code="script.bad_name",
                 remedy=f"Name it after the flow: FLOW{ENDING} beside FLOW.json is what a rehearsal plays.",
             )

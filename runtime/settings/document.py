@@ -14,7 +14,10 @@ from runtime.shape import Misfit, Shape, Wrong, read
 from runtime.shape.own import Nanos, percent
 from runtime.usage import NANO
 
-Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=64)]
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
+URL_PATTERN = r"^https?://[^\s]+$"
+HOST_PATTERN = r"^(\*\.)?[A-Za-z0-9.:\[\]_-]+$"
+Name = Annotated[str, Meta(pattern=NAME_PATTERN, max_length=64)]
 """Names of providers, secrets and budgets."""
 SHORTEST_SECRET = 4
 """A shorter secret could not be replaced in records without spoiling them."""
@@ -44,7 +47,7 @@ class PriceTable(Table):
 class ProviderTable(Table):
     """`[providers.NAME]`."""
 
-    base_url: Annotated[str, Meta(pattern=r"^https?://[^\s]+$")] | None = None
+    base_url: Annotated[str, Meta(pattern=URL_PATTERN)] | None = None
     """Where the endpoint answers, up to `/v1`."""
     key_env: str | None = None
     """The environment variable that has the key."""
@@ -66,7 +69,7 @@ class SecretTable(Table):
 
     value: Annotated[str, Meta(min_length=SHORTEST_SECRET)] | None = None
     env: Annotated[str, Meta(min_length=1)] | None = None
-    hosts: list[Annotated[str, Meta(pattern=r"^(\*\.)?[A-Za-z0-9.:\[\]_-]+$")]] = []
+    hosts: list[Annotated[str, Meta(pattern=HOST_PATTERN)]] = []
 
     def __post_init__(self) -> None:
         if (self.value is None) == (self.env is None):

@@ -41,6 +41,7 @@ def load_settings(env: Mapping[str, str], *, folder: Path | None = None, db: Pat
     secrets = _secrets(document, env)
     filling = Filling(env, secrets, stored, keys_path(path))
     providers, needs_key = _providers(document, filling, env)
+    _check_budgets(document, providers, path)
     beside = _folder_document(folder)
     return Settings(
         path=path,
@@ -160,6 +161,17 @@ def _providers(
         filled[ENV_PROVIDER] = endpoint
     needs = frozenset(name for name, provider in filled.items() if provider.key_from and name != ENV_PROVIDER)
     return filled, needs
+
+
+def _check_budgets(document: Document | None, providers: Mapping[str, Provider], path: Path) -> None:
+    """Raises BadSettings for a budget of a provider that there is not: it would never limit anything."""
+    known = [*providers, *([] if ENV_PROVIDER in providers else [ENV_PROVIDER])]
+    for table in document.budget if document else ():
+        if table.provider is not None and table.provider not in known:
+            raise BadSettings(
+                f"The budget {table.name!r} in {path} is for no provider that is there: {table.provider!r}.",
+                remedy=f"Write one of {', '.join(known)}.",
+            )
 
 
 def _tool_files(document: Document | None, path: Path) -> tuple[Path, ...]:

@@ -7,7 +7,16 @@ from typing import Any
 
 import msgspec
 
-from runtime.settings.document import BudgetTable, DisplayTable, ProviderTable, SecretTable, ToolsTable
+from runtime.settings.document import (
+    HOST_PATTERN,
+    NAME_PATTERN,
+    URL_PATTERN,
+    BudgetTable,
+    DisplayTable,
+    ProviderTable,
+    SecretTable,
+    ToolsTable,
+)
 from runtime.settings.files import line_of
 from runtime.shape import Misfit, Shape
 from runtime.shape.faults import Fault, faults
@@ -27,6 +36,11 @@ WORDS = {
     "a text": "must be text",
     "an object": 'must be a table; a secret is written {secret = "NAME"}',
     "a text or an object": 'must be text or {secret = "NAME"}',
+}
+PATTERNS = {
+    NAME_PATTERN: "must be letters, digits, _ and - alone, the first of them a letter or digit",
+    URL_PATTERN: "must be an address that begins with http:// or https://",
+    HOST_PATTERN: "must be a host such as api.example.com or *.example.com, without http:// and path",
 }
 
 
@@ -53,7 +67,7 @@ def _say(shape: type[Any], fault: Fault, text: str) -> str:
         case "small" | "large":
             return f"{line}{where}: is too {fault.kind}: {fault.words}"
         case "pattern":
-            return f"{line}{where}: does not fit the pattern {fault.words}"
+            return f"{line}{where}: {PATTERNS.get(fault.words) or f'does not fit the pattern {fault.words}'}"
     return f"{line}{where}: {fault.words}"
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from runtime.cli.budget_changes import MAX_REASON_CHARS
 from runtime.errors import BadInput, NotFound
 from runtime.events import BudgetChanged
 from runtime.facts import Partition
@@ -31,7 +32,6 @@ from studio.api.route import Call, Endpoint
 from studio.api.shapes import amount_out, partition_of
 
 MOST_BUDGETS = 2_000
-MAX_REASON_CHARS = 1_000
 MOST_TOKENS = 10**15
 OF_ONE = frozenset({"run", "session"})
 

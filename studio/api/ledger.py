@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from runtime.cli.spend import flow_names, name_flows, parse_groups, total
+from runtime.cli.flow_names import flow_names, name_flows
+from runtime.cli.spend import parse_groups, total
 from runtime.errors import BadInput
 from runtime.record import LedgerFilter, LedgerRow, SpendLine
 from runtime.usage import decimal_text

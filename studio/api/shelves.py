@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from runtime.cli.spend import name_flows
+from runtime.cli.flow_names import name_flows
 from runtime.errors import BadInput
 from runtime.facts import Fact, Scope, Shelf, facts_at
 from studio.api.facts import FactOut, fact_out

@@ -235,6 +235,27 @@ def test_a_secret_goes_only_to_its_hosts(tmp_path: Path) -> None:
     assert load(tmp_path, header.format("env"), **here).providers["env"].headers["X-Key"] == "lan-secret-1"
 
 
+def test_a_budget_of_a_provider_that_there_is_not_is_refused(tmp_path: Path) -> None:
+    budget = "[[budget]]\nname = 'b'\nlimit = 5\nprovider = '{}'\n"
+    message = refusal(tmp_path, budget.format("opnai"))
+    assert "is for no provider that is there: 'opnai'" in message and "one of openai, " in message
+    own = "[providers.mine]\nbase_url = 'http://127.0.0.1:1/v1'\n"
+    for name, more in (("openai", ""), ("env", ""), ("scripted", ""), ("mine", own)):
+        assert load(tmp_path, budget.format(name) + more).budgets[-1].provider == name
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[providers.x]\nbase_url = 'x'\n", "must be an address that begins with http:// or https://"),
+        ("[[budget]]\nname = 'a b'\nlimit = 1\n", "must be letters, digits, _ and - alone"),
+        ("[secrets.a]\nenv = 'A'\nhosts = ['http://x/y']\n", "must be a host such as api.example.com"),
+    ],
+)
+def test_what_does_not_fit_is_said_in_words(tmp_path: Path, text: str, says: str) -> None:
+    assert says in refusal(tmp_path, text)
+
+
 def test_tools_of_a_secret_are_refused_with_why(tmp_path: Path) -> None:
     message = refusal(tmp_path, "[secrets.shop]\nenv = 'SHOP'\ntools = ['orders']\n")
     assert "line 3: unknown key secrets.shop.tools (no tool is given a secret" in message

@@ -59,7 +59,10 @@ def settle_fact(
     versions = _versions(rows, shelf, key)
     rivals = [row for row in versions if row.fact.state == "conflict"]
     if not rivals:
-        raise Conflict(f"Nothing is in conflict with the fact {key!r}.", remedy="Nothing is to be settled.")
+        raise Conflict(
+            f"Nothing is in conflict with the fact {key!r}.",
+            remedy="`farthing facts history` shows its versions.",
+        )
     current = _state(versions, "current")
     choice = [*([current] if current else []), *rivals]
     kept = next((row for row in choice if row.fact.version == keep), None)

@@ -41,7 +41,6 @@ def _at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         (None, (), None),
         (None, ("text=hi",), {"text": "hi"}),
         ("hello", ("words=20",), {"text": "hello", "words": 20}),
-        ("hello", ("text=over",), {"text": "over"}),
     ],
 )
 def test_gather_takes_text_and_fields(text: str | None, sets: tuple[str, ...], expected: Any) -> None:
@@ -176,3 +175,29 @@ def test_flow_finds_the_script_beside_it(tmp_path: Path) -> None:
     assert files.read_flow(str(path)).script is None
     (tmp_path / "a.script.json").write_text("{}", encoding="utf-8")
     assert files.read_flow(str(path)).script == tmp_path / "a.script.json"
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (Given("hello", None, ("text=over",)), "TEXT and --set text= both give the text."),
+        (Given("hello", "a.txt", ()), "TEXT and --input a.txt both give the text."),
+        (Given(None, "a.txt", ("text=over",)), "--input a.txt and --set text= both give the text."),
+        (Given(None, None, ("a=1", "a=2")), "--set a= is given twice."),
+        (Given("", None, ()), "TEXT is empty."),
+    ],
+)
+def test_gather_drops_nothing_that_was_given(
+    given: Given, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("from a file")
+    with pytest.raises(BadInput) as caught:
+        gather(given)
+    assert caught.value.message == says and caught.value.remedy
+
+
+def test_gather_puts_what_is_typed_over_the_fields_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"text": "old", "words": 5, "topic": "tides"}')
+    found = gather(Given("new", str(tmp_path / "a.json"), ("words=7",)))
+    assert found == {"text": "new", "words": 7, "topic": "tides"}
