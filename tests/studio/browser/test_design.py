@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 from playwright.sync_api import expect
 
 from tests.studio.browser.conftest import Person, put, talk
-from tests.studio.browser.tab import Tab, middle, node
+from tests.studio.browser.tab import Tab, doc, middle, node
 from tests.studio.live import Live
 
 JOINED = {
@@ -242,6 +242,74 @@ def test_design_tidies_what_is_not_joined_yet_into_rows(tab: Tab) -> None:
     boxes = [tab.node(name).bounding_box() for name in ("input", "agent", "output")]
     lefts = [box["x"] for box in boxes if box is not None]
     assert len({box["y"] for box in boxes if box is not None}) == 1 and lefts == sorted(set(lefts)), boxes
+
+
+def routed(name: str, routes: list[str]) -> dict[str, Any]:
+    """A router with a branch for each route, in the file the other way round."""
+    branches = [{"name": each, "when": f"'{each}' in input"} for each in routes[:-1]]
+    nodes = [node("question", "input"), node("desk", "router", branches=branches, default=routes[-1])]
+    nodes += [node(f"to-{each}", "agent", instructions="Be brief.") for each in reversed(routes)]
+    nodes.append(node("answer", "output"))
+    document = doc(name, nodes, [("question", "desk"), *((f"to-{each}", "answer") for each in routes)])
+    document["edges"] += [
+        {"source": "desk", "source_port": each, "target": f"to-{each}"} for each in reversed(routes)
+    ]
+    return document
+
+
+def test_design_branches_stand_in_the_order_of_their_routes(tab: Tab, live: Live) -> None:
+    routes = ["refund", "order", "repair", "complaint", "praise", "other"]
+    page = tab.flow(put(live, routed("routed", routes))).page
+    for _ in range(2):  # as it opens, from far off and before the cards were told; and once it is tidied
+        tab.still()
+        boxes = [tab.node(f"to-{each}").bounding_box() for each in routes]
+        for above, below in pairwise(box for box in boxes if box is not None):
+            assert above["y"] + above["height"] < below["y"], boxes
+        page.get_by_role("button", name="Tidy").first.click()
+
+
+def test_design_edge_that_is_let_go_on_a_node_takes_the_port_that_fits(tab: Tab, live: Live) -> None:
+    nodes = [
+        node("question", "input"),
+        node("helper", "agent"),
+        node("notes", "memory"),
+        node("end", "output"),
+    ]
+    page = tab.flow(put(live, doc("let-go", nodes, []))).page
+
+    def drag(source: str, port: str, target: str) -> None:
+        start, end = middle(tab.port(source, port)), middle(tab.node(target).locator("strong").first)
+        page.mouse.move(*start)
+        page.mouse.down()
+        page.mouse.move((start[0] + end[0]) / 2, (start[1] + end[1]) / 2, steps=4)
+        page.mouse.move(*end, steps=4)
+        page.mouse.up()
+
+    drag("question", "out", "helper")
+    drag("notes", "memory", "helper")
+    expect(page.locator(".react-flow__edge")).to_have_count(2)
+    expect(page.get_by_label("memory edge from notes to helper")).to_have_count(1)
+    drag("notes", "memory", "end")
+    expect(page.get_by_role("alert")).to_contain_text("end has no port that takes memory.")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.keyboard.press("Control+z")
+    expect(page.locator(".react-flow__edge")).to_have_count(1)
+
+
+def test_design_node_of_a_large_flow_is_found_and_shown(tab: Tab, live: Live) -> None:
+    names = [f"step-{number}" for number in range(60)]
+    nodes = [node("start", "input"), *(node(name, "template", text="{{ input }}") for name in names)]
+    page = tab.flow(put(live, doc("sixty", nodes, list(pairwise(["start", *names]))))).page
+    page.keyboard.press("Control+f")
+    found = page.get_by_role("dialog", name="Find a node")
+    found.get_by_role("combobox").fill("step-4")
+    expect(found.get_by_role("option")).to_have_count(11)
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(found).to_have_count(0)
+    expect(tab.node("step-40")).to_be_in_viewport()
+    expect(tab.node("step-40")).to_have_class(re.compile("selected"))
+    expect(tab.inspector.get_by_role("textbox", name="Id", exact=True)).to_have_value("step-40")
 
 
 def test_design_empty_flow_is_told_what_to_do_in_the_studio(tab: Tab, live: Live) -> None:

@@ -5,7 +5,7 @@ import { Dialog } from './Dialog'
 const GROUPS: [string, [string, string][]][] = [
   ['Build', [
     ['/', 'Add a node'], ['Enter', 'Edit the selected node'], ['Arrows', 'Move what is selected'], ['Tab', 'Go to the next node or edge'], ['Space', 'Select the one in focus'], ['Shift+click', 'Select one more'],
-    ['Delete', 'Delete what is selected'], ['L', 'Tidy'], ['N', 'Add a note'], ['G', 'Group what is selected'], ['F', 'Show the whole flow'],
+    ['Delete', 'Delete what is selected'], ['L', 'Tidy'], ['N', 'Add a note'], ['G', 'Group what is selected'], ['Ctrl+F', 'Find a node'], ['F', 'Show the whole flow'],
   ]],
   ['Change', [
     ['Ctrl+Z', 'Undo'], ['Ctrl+Y', 'Redo'], ['Ctrl+C', 'Copy as JSON'], ['Ctrl+X', 'Cut'], ['Ctrl+V', 'Paste'], ['Ctrl+D', 'Duplicate'], ['Ctrl+A', 'Select all'], ['Ctrl+S', 'Save'],
@@ -27,7 +27,7 @@ export function Help() {
           </section>
         ))}
       </div>
-      <p className="help">On a Mac, ⌘ stands for Ctrl. Edges can be made without a mouse: select a node and use Connections in the inspector.</p>
+      <p className="help">On a Mac, ⌘ stands for Ctrl. Edges can be made without a mouse: select a node and use Connections in the inspector. With one, let go of an edge on a port or anywhere on a node.</p>
     </Dialog>
   )
 }

@@ -44,6 +44,7 @@ function withCtrl(event: KeyboardEvent, save: () => void): boolean {
   if (key === 'y' || (key === 'z' && event.shiftKey)) { flow.redo(); return true }
   if (key === 'd') { flow.duplicate(); return true }
   if (key === 'a') { flow.selectAll(); return true }
+  if (key === 'f') { useUi.getState().set({ find: true }); return true }
   return false
 }
 

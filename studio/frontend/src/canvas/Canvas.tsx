@@ -6,15 +6,16 @@ import {
 import { useCallback, useEffect, useMemo, useRef } from 'react'
 import { Icon } from '../app/icons'
 import { useCatalog } from '../state/catalog'
-import type { CanvasNode, Wire } from '../state/document'
+import { type CanvasNode, type Wire, isCard } from '../state/document'
 import { useFlow } from '../state/flow'
-import { fits, lookup, messagePorts, misfit } from '../state/ports'
+import { fits, lookup, messagePorts, misfit, portFor } from '../state/ports'
 import { useUi } from '../state/ui'
 import { useValidation } from '../state/validation'
 import { CardNodeView, FrameNodeView, NoteNodeView } from './FlowNode'
 import { FIT, ranks } from './spot'
 import { layout } from './layout'
 import { FarWires } from './FarWires'
+import { FindNode } from './FindNode'
 import { Far } from './ports'
 import { QuickAdd } from './QuickAdd'
 import { WireView } from './WireView'
@@ -32,6 +33,8 @@ const MANY = 150
 const SMALL = { x: 0, y: 0, zoom: 0.2 }
 /** Below this zoom small print cannot be read and is not drawn. */
 const FAR = 0.3
+/** The zoom at which a node is shown that was looked for, where it is not larger already. */
+const READABLE = 0.8
 /** A small flow needs no map, which would lie on its nodes. */
 const MAP_FROM = 12
 const { onNodes, onEdges, beginGesture, endGesture, connect } = useFlow.getState()
@@ -48,12 +51,34 @@ const onConnectStart: OnConnectStart = (_event, { nodeId, handleId, handleType }
   const kind = ports().port(nodeId, side, handleId)?.kind
   if (kind) useUi.getState().set({ wiring: { node: nodeId, port: handleId, side, kind } })
 }
+type Wiring = NonNullable<ReturnType<typeof useUi.getState>['wiring']>
+
+/** The id of the card under the pointer. */
+const nodeAt = ({ clientX, clientY }: { clientX: number; clientY: number }) =>
+  document.elementFromPoint(clientX, clientY)?.closest('.react-flow__node-card, .react-flow__node-pill')?.getAttribute('data-id') ?? null
+
+/** An edge that is let go on a node goes to the port that fits. */
+function landOn(from: Wiring, id: string): void {
+  const { nodes, edges } = useFlow.getState()
+  const node = nodes.find((each) => each.id === id)
+  if (!node || !isCard(node) || id === from.node) return
+  const port = portFor(node, from, useCatalog.getState().types, useValidation.getState().cards[id], edges)
+  if (port === null) return useUi.getState().say(`${id} has no port that ${from.side === 'outputs' ? 'takes' : 'sends'} ${from.kind}.`)
+  if (from.side === 'outputs') connect({ source: from.node, sourceHandle: from.port, target: id, targetHandle: port })
+  else connect({ source: id, sourceHandle: port, target: from.node, targetHandle: from.port })
+}
+
 /** An edge dropped on empty canvas asks what to put there. */
 const onConnectEnd = (event: MouseEvent | TouchEvent, state: FinalConnectionState) => {
   const { wiring, set } = useUi.getState()
   const point = 'changedTouches' in event ? event.changedTouches[0]! : event
   const end = state.toHandle
   const why = wiring && end?.id && !state.isValid ? misfit({ node: wiring.node, side: wiring.side, name: wiring.port }, { node: end.nodeId, side: end.type === 'source' ? 'outputs' : 'inputs', name: end.id }, ports()) : null
+  const on = wiring && !end ? nodeAt(point) : null
+  if (wiring && on) {
+    set({ wiring: null })
+    return landOn(wiring, on)
+  }
   if (why && !(end?.nodeId === wiring?.node && end?.id === wiring?.port)) useUi.getState().say(why)
   if (wiring && !state.isValid && !state.toNode) set({ quickAdd: { screen: { x: point.clientX, y: point.clientY }, from: wiring }, wiring: null })
   else set({ wiring: null })
@@ -83,6 +108,7 @@ export function Canvas() {
   const nodes = useInOrder(useFlow((s) => s.nodes))
   const edges = useFlow((s) => s.edges)
   const wantsLayout = useFlow((s) => s.wantsLayout)
+  const checked = useValidation((s) => s.state === 'current' || s.state === 'failed')
   const laidOut = useFlow((s) => s.laidOut)
   const canvas = useReactFlow<CanvasNode, Wire>()
   const theme = useUi((s) => s.theme)
@@ -103,9 +129,12 @@ export function Canvas() {
   }, [far, update])
 
   useEffect(() => {
-    // Once all cards have their sizes: what is docked below a card must know how high it is.
-    if (wantsLayout && measured) void tidy(true)
-  }, [wantsLayout, measured])
+    // Once all cards have their sizes: what is docked below a card must know how high it is. Only the validator knows what a
+    // card says and the ports that its settings give it; the browser then measures it anew before the second frame.
+    if (!wantsLayout || !measured || !checked) return
+    let frame = requestAnimationFrame(() => { frame = requestAnimationFrame(() => void tidy(true)) })
+    return () => cancelAnimationFrame(frame)
+  }, [wantsLayout, measured, checked])
   useEffect(() => {
     // Who has not moved the view wants to see the whole flow, however large the window is.
     if (whole.current && size) void canvas.fitView(FIT)
@@ -124,6 +153,16 @@ export function Canvas() {
     whole.current = true
     void canvas.fitView({ ...FIT, duration: matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : 150 })
   }, [fitted, canvas])
+
+  const reveal = useUi((s) => s.reveal)
+  useEffect(() => {
+    const node = reveal === null ? undefined : useFlow.getState().nodes.find((each) => each.id === reveal)
+    if (!node) return
+    whole.current = false
+    const { width = 220, height = 96 } = node.measured ?? {}
+    void canvas.setCenter(node.position.x + width / 2, node.position.y + height / 2, { zoom: Math.max(canvas.getZoom(), READABLE), duration: matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : 150 })
+    useUi.getState().set({ reveal: null })
+  }, [reveal, canvas])
 
   const onDrop = useCallback((event: React.DragEvent) => {
     const type = useCatalog.getState().types[event.dataTransfer.getData('application/x-farthing-node')]
@@ -153,6 +192,7 @@ export function Canvas() {
         {nodes.length > MAP_FROM && <MiniMap<CanvasNode> pannable zoomable nodeClassName={miniClass} ariaLabel="Overview of the flow" />}
         {far && <FarWires />}
         <QuickAdd />
+        <FindNode />
       </ReactFlow>
       </Far>
       {dragging && <div className="drag-shield" />}

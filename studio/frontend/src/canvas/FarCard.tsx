@@ -30,8 +30,8 @@ const HEAD = 33
 const SUMMARY = 24
 const PORT = 20
 const PORTS_BELOW = 9
-/** What a card with attachments has below its ports: the line of the last run, and their names. */
-const ATTACHED = 72
+/** What a card with attachments has below its ports: their names. */
+const ATTACHED = 31
 const PILL = 44
 
 /** Pixels that a card will have at rest, before it is drawn. */

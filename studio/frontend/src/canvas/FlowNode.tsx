@@ -38,7 +38,7 @@ function Shown({ node, type, drawn }: { node: Props; type: NodeType | undefined;
   const wired = useWiring((s) => s.wired.get(node.id) ?? NO_PORTS)
   const far = useContext(Far)
   const height = useRef<number>(undefined)
-  if (!far) height.current = node.height
+  if (!far && node.height) height.current = node.height // 0 until it was measured
   const pill = node.type === 'pill'
   if (far) return <FarCard {...props} pill={pill} wired={wired} level={props.gauge ? filled(props.gauge).level : ''} height={height.current} />
   return <Wired value={wired}>{pill ? <Pill {...props} /> : <Card {...props} />}</Wired>

@@ -55,6 +55,15 @@ export function misfit(from: { node: string; side: Side; name: string }, to: { n
   return from.side === 'outputs' ? `${to.name} of ${to.node} takes ${other}, and this sends ${kind}.` : `${to.name} of ${to.node} sends ${other}, and this takes ${kind}.`
 }
 
+/** The port of a node for an edge that was let go on it: the first that fits, of those that take rather one that has no edge
+ * yet; null where none fits. */
+export function portFor(node: CardNode, from: { side: Side; kind: string }, catalog: Catalog, card: Card | undefined, edges: readonly Wire[]): string | null {
+  const side = from.side === 'outputs' ? 'inputs' : 'outputs'
+  const fit = portsOf(node, side, catalog, card, edges).filter((port) => port.kind === from.kind)
+  const taken = (name: string) => side === 'inputs' && edges.some((edge) => edge.target === node.id && edge.targetHandle === name)
+  return (fit.find((port) => !taken(port.name)) ?? fit[0])?.name ?? null
+}
+
 /** Types with a port that an open end could go to, with that port. */
 export function fitting(types: readonly NodeType[], kind: PortKind, side: Side): { type: NodeType; port: Port }[] {
   return types.flatMap((type) => {

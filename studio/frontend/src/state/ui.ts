@@ -20,6 +20,10 @@ interface UiState extends Saved {
   tab: DrawerTab
   help: boolean
   quickAdd: QuickAddAt | null
+  /** A node of the flow is looked for. */
+  find: boolean
+  /** A node to be brought into sight. */
+  reveal: string | null
   /** The open end of an edge that is being drawn. */
   wiring: QuickAddAt['from'] | null
   /** A field that should take the focus: `node/field`. */
@@ -69,6 +73,8 @@ export const useUi = create<UiState>()((set) => ({
   tab: 'chat',
   help: false,
   quickAdd: null,
+  find: false,
+  reveal: null,
   wiring: null,
   focusField: null,
   row: null,
