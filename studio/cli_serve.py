@@ -27,9 +27,21 @@ HOST = "127.0.0.1"
 @click.option(
     "--port", type=click.IntRange(0, 65_535), metavar="N", help="The port; 0 takes any that is free."
 )
-@click.option("--host", default=HOST, show_default=True, metavar="ADDRESS", help="The address to listen at.")
 @click.option(
-    "--allow-host", "allow_hosts", multiple=True, metavar="NAME", help="Also answer under this host name."
+    "--host",
+    default=HOST,
+    show_default=True,
+    callback=options.filled,
+    metavar="ADDRESS",
+    help="The address to listen at.",
+)
+@click.option(
+    "--allow-host",
+    "allow_hosts",
+    multiple=True,
+    callback=options.filled,
+    metavar="NAME",
+    help="Also answer under this host name.",
 )
 @options.database
 def command(folder: Path, port: int | None, host: str, allow_hosts: tuple[str, ...], db: Path | None) -> None:

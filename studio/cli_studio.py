@@ -32,9 +32,21 @@ EXAMPLE_PAGE = "/examples/support"
 @click.option(
     "--port", type=click.IntRange(0, 65_535), metavar="N", help="The port; 0 takes any that is free."
 )
-@click.option("--host", default=HOST, show_default=True, metavar="ADDRESS", help="The address to listen at.")
 @click.option(
-    "--allow-host", "allow_hosts", multiple=True, metavar="NAME", help="Also answer under this host name."
+    "--host",
+    default=HOST,
+    show_default=True,
+    callback=options.filled,
+    metavar="ADDRESS",
+    help="The address to listen at.",
+)
+@click.option(
+    "--allow-host",
+    "allow_hosts",
+    multiple=True,
+    callback=options.filled,
+    metavar="NAME",
+    help="Also answer under this host name.",
 )
 @click.option("--no-open", is_flag=True, help="Print the link and open no browser.")
 @click.option("--link", "link_only", is_flag=True, help="Print a fresh link to the studio that runs already.")

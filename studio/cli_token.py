@@ -37,7 +37,10 @@ class Expiry(click.ParamType["datetime | None"]):
             return None
         span = SPAN.fullmatch(value.strip()) if isinstance(value, str) else None
         if span is not None:
-            return SystemClock().now() + timedelta(hours=int(span[1]) * HOURS[span[2]])
+            try:
+                return SystemClock().now() + timedelta(hours=int(span[1]) * HOURS[span[2]])
+            except OverflowError:
+                self.fail(f"{value!r} is later than any time there is; write never.", param, ctx)
         return When().convert(value, param, ctx)
 
 

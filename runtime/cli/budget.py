@@ -49,7 +49,9 @@ def command() -> None:
 )
 @options.user
 @options.flow
-@click.option("--session", metavar="SESSION", help="Only those of this session and its runs.")
+@click.option(
+    "--session", callback=options.filled, metavar="SESSION", help="Only those of this session and its runs."
+)
 @click.option("--all", "everything", is_flag=True, help="Also those of single runs and sessions.")
 @click.option("--history", is_flag=True, help="Who changed which limit when, and why.")
 @options.rehearsal

@@ -56,9 +56,20 @@ class Asked(NamedTuple):
 @click.argument("step", required=False, type=click.IntRange(min=1))
 @options.user
 @options.flow
-@click.option("--run", "run_id", metavar="ID", help="Of this run; else of the session's last one.")
-@click.option("--node", metavar="ID", help="Of this agent.")
-@click.option("--purpose", metavar="NAME", help="Of calls made for this: main, thought, summary, …")
+@click.option(
+    "--run",
+    "run_id",
+    callback=options.filled,
+    metavar="ID",
+    help="Of this run; else of the session's last one.",
+)
+@click.option("--node", callback=options.filled, metavar="ID", help="Of this agent.")
+@click.option(
+    "--purpose",
+    callback=options.filled,
+    metavar="NAME",
+    help="Of calls made for this: main, thought, summary, …",
+)
 @click.option("--messages", is_flag=True, help="Also the messages that were new with this call.")
 @options.as_json
 @click.option("--rehearsal", is_flag=True, help="Look among rehearsals (runs on the scripted model) only.")

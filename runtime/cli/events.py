@@ -15,7 +15,7 @@ from runtime.cli.events_files import print_csv, write_html
 from runtime.cli.find import find_session, session_of_run, tell_kind
 from runtime.cli.opening import with_record
 from runtime.cli.plain import clip, counted, json_visible, one_line
-from runtime.cli.streams import coloured, is_terminal, width_of, write
+from runtime.cli.streams import coloured, is_terminal, say, width_of, write
 from runtime.cli.timeline import Timeline, fold
 from runtime.cli.timeline_text import Paper, budget_lines, heading, live_lines, run_lines, tree_lines
 from runtime.cli.when import When, stamp, zone
@@ -40,7 +40,7 @@ FILTERS = ("session", "user_id", "flow", "run_id", "types", "node", "step", "sin
 @click.argument("session", required=False)
 @options.user
 @options.flow
-@click.option("--run", "run_id", metavar="ID", help="Only this run's.")
+@click.option("--run", "run_id", callback=options.filled, metavar="ID", help="Only this run's.")
 @click.option(
     "--type",
     "types",
@@ -48,7 +48,9 @@ FILTERS = ("session", "user_id", "flow", "run_id", "types", "node", "step", "sin
     metavar="TYPE",
     help="Only events of this type; repeatable. `agent` takes all of agent.*.",
 )
-@click.option("--node", metavar="ID", help="Only this node's, and those inside its body.")
+@click.option(
+    "--node", callback=options.filled, metavar="ID", help="Only this node's, and those inside its body."
+)
 @click.option("--step", type=click.IntRange(min=0), metavar="N", help="Only those of this step of an agent.")
 @click.option("--since", type=When(), metavar="TIME", help="Only from this time on: 2026-03-01, today, 2h.")
 @click.option(
@@ -157,8 +159,11 @@ def _print_json(bodies: list[bytes], wanted: Wanted) -> None:
 def _print_tree(line: SessionLine, bodies: list[bytes], wanted: Wanted, paper: Paper) -> None:
     for each in head_lines(line, paper):
         write(each)
-    for each in tree_lines(fold(chosen(bodies, wanted)), paper):
+    lines = tree_lines(fold(chosen(bodies, wanted)), paper)
+    for each in lines:
         write(each)
+    if not lines and line.events:
+        say("Nothing of this session is what was asked for. Leave out what narrows it.")
 
 
 def _paper(db: Path | None) -> Paper:

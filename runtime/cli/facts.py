@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import click
 import msgspec
 
-from runtime.cli import facts_files, facts_governing, options
+from runtime.cli import facts_erase, facts_files, facts_governing, options
 from runtime.cli.fact_events import written_by
 from runtime.cli.fact_options import where_options
 from runtime.cli.facts_shown import print_facts
@@ -226,7 +226,7 @@ def forget(
     say(f"Forgot {', '.join(keys)}.")
 
 
-for _each in (*facts_governing.COMMANDS, *facts_files.COMMANDS):
+for _each in (*facts_governing.COMMANDS, facts_erase.erase, *facts_files.COMMANDS):
     command.add_command(_each)
 
 

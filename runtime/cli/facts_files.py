@@ -99,8 +99,13 @@ def _line(item: Shelved) -> bytes:
     ),
 )
 @click.argument("file", type=click.Path(path_type=Path), metavar="FILE")
-@click.option("--as-user", metavar="ID", help="Make them facts of this user, whosever they were.")
-@click.option("--as-namespace", metavar="NAME", help="Put them into this namespace.")
+@click.option(
+    "--as-user",
+    callback=options.filled,
+    metavar="ID",
+    help="Make them facts of this user, whosever they were.",
+)
+@click.option("--as-namespace", callback=options.filled, metavar="NAME", help="Put them into this namespace.")
 @click.option("--internal", is_flag=True, help="Also Farthing's own (keys that begin with __).")
 @click.option("--keep-ours", is_flag=True, help="Leave out keys that are there otherwise, and read the rest.")
 @options.rehearsal
@@ -155,7 +160,7 @@ def read_lines(file: Path, secrets: Mapping[str, str], *, internal: bool) -> lis
         head = None
     if head is None or head.format != FORMAT:
         raise BadInput(
-            f"{file} is no export of facts.",
+            f"{'standard input' if str(file) == '-' else file} is no export of facts.",
             remedy=f"Its first line says {FORMAT}; `facts export` writes it.",
         )
     found = list(_items(lines[1:], secrets, internal=internal))

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
         "farthing memory lifecycle --session talk --user ada --execute",
     ),
 )
-@click.option("--session", required=True, metavar="NAME", help="The session: its name or id.")
+@click.option(
+    "--session", required=True, callback=options.filled, metavar="NAME", help="The session: its name or id."
+)
 @options.user
 @options.flow
 @click.option("--execute", is_flag=True, help="Make the changes; else they are only shown.")

@@ -50,10 +50,17 @@ def command() -> None:
         "farthing memory compact --session talk --user ada --flow example:support --json",
     ),
 )
-@click.option("--session", required=True, metavar="NAME", help="The session: its name or id.")
+@click.option(
+    "--session", required=True, callback=options.filled, metavar="NAME", help="The session: its name or id."
+)
 @options.user
 @options.flow
-@click.option("--model", metavar="PROVIDER:NAME", help="Who writes the summaries; else the agents' models.")
+@click.option(
+    "--model",
+    callback=options.filled,
+    metavar="PROVIDER:NAME",
+    help="Who writes the summaries; else the agents' models.",
+)
 @options.rehearsal
 @options.as_json
 @options.database

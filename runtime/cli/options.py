@@ -13,6 +13,7 @@ from runtime.errors import BadInput
 from runtime.names import check_name
 
 F = TypeVar("F", bound=Callable[..., Any])
+
 LOCAL_USER = "local"
 """Who works here where no user is named: the one person of their own machine."""
 
@@ -78,10 +79,11 @@ def _one_form(ctx: click.Context, param: click.Parameter, value: bool) -> bool:
     return value
 
 
-def filled(_ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """A name that is not empty. An empty one is, in a script, a variable that nobody set: it would mean
-    somebody else's, or everybody's."""
-    refuse_empty((param.opts[0], value))
+def filled(_ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    """A name, or several, that are not empty. An empty one is, in a script, a variable that nobody set: it
+    would mean somebody else's, or everybody's."""
+    for each in value if isinstance(value, tuple) else (value,):
+        refuse_empty((param.opts[0], each))
     return value
 
 

@@ -72,10 +72,14 @@ class Spent(NamedTuple):
 )
 @options.user
 @options.flow
-@click.option("--session", metavar="NAME", help="Only this session's: its name or id.")
-@click.option("--run", "run_id", metavar="ID", help="Only this run's.")
-@click.option("--model", metavar="NAME", help="Only this model's.")
-@click.option("--purpose", metavar="NAME", help="Only calls made for this: main, summary, …")
+@click.option(
+    "--session", callback=options.filled, metavar="NAME", help="Only this session's: its name or id."
+)
+@click.option("--run", "run_id", callback=options.filled, metavar="ID", help="Only this run's.")
+@click.option("--model", callback=options.filled, metavar="NAME", help="Only this model's.")
+@click.option(
+    "--purpose", callback=options.filled, metavar="NAME", help="Only calls made for this: main, summary, …"
+)
 @click.option("--since", type=When(), metavar="TIME", help="From this time on: 2026-03-01, today, 7d.")
 @click.option("--until", type=When(), metavar="TIME", help="Before this time.")
 @click.option("--rows", is_flag=True, help="Each row of the ledger instead of sums.")

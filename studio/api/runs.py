@@ -149,6 +149,8 @@ def _source(call: Call, body: RunIn) -> _Source:
     document = body.document
     if (body.path is None) == (document is None):
         raise BadInput("A run needs either `path` or `flow`.", remedy="Send one of them.")
+    if body.path is not None and body.base_path is not None:
+        raise BadInput("`base_path` says where `flow` is from, not `path`.", remedy="Send one of them.")
     if body.path is not None:
         if body.path.startswith(EXAMPLE):
             file = read_flow(body.path)

@@ -247,3 +247,9 @@ def test_strangers_text_comes_back_as_json_alone(live: Live, payload: str) -> No
         assert answered.headers["x-content-type-options"] == "nosniff"
         json.loads(answered.raw)
     assert run["input"] == payload and run["session"] == name
+
+
+def test_a_base_path_of_a_saved_flow_is_refused(live: Live) -> None:
+    body = {"path": "talk.json", "base_path": "talk.json", "input": "Hi"}
+    told = live.request("POST", f"{A}/runs", body, token=live.token("me", "editor"))
+    assert told.status == 400 and "`base_path`" in told.json["error"]["message"]

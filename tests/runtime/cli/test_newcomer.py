@@ -42,6 +42,12 @@ Write = Callable[..., str]
             "--limit 'x' is not understood.",
             "--limit spend=0.50",
         ),
+        (("token", "create", "--user", "a", "--role", "viewer", "--expires", "99999y"), "write never", "--h"),
+        (("studio", "--host", "", "--no-open"), "--host is empty.", "leave --host out"),
+        (("serve", "--allow-host", ""), "--allow-host is empty.", "leave --allow-host out"),
+        (("facts", "move", "--all", "--to-namespace", ""), "--to-namespace is empty.", "leave --to"),
+        (("facts", "import", "x.json", "--as-namespace", ""), "--as-namespace is empty.", "leave --as"),
+        (("facts", "import", "-"), "standard input is no export of facts.", "farthing.facts/1"),
         (("events", "x" * 100_000), "There is no session 'xxx", "farthing sessions"),
     ],
     ids=lambda value: " ".join(value)[:60] if isinstance(value, tuple) else "",
@@ -102,3 +108,10 @@ def test_no_key_is_kept_that_nothing_would_use(
     monkeypatch.setenv("FARTHING_BASE_URL", "http://127.0.0.1:1/v1")
     said = farthing("key", "set", provider, input="abc-key-0123")
     assert said.code == 2 and f"No key that is stored is used for '{provider}'." in said.err
+
+
+def test_events_that_are_narrowed_to_nothing_say_so(farthing: Farthing, write_flow: Write) -> None:
+    farthing("run", write_flow({"text": "Hello."}), "Hi", "--session", "one")
+    said = farthing("events", "one", "--rehearsal", "--node", "nope")
+    assert said.code == 0 and "Nothing of this session is what was asked for." in said.err
+    assert "Nothing of" not in farthing("events", "one", "--rehearsal").err
