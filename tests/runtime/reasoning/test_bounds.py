@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -31,6 +32,8 @@ NOW = datetime(2026, 1, 5, tzinfo=UTC)
 COUNTS = Counts(text_tokens, lambda messages: sum(map(message_tokens, messages)))
 TOOL = ToolSpec(name="look", description="Looks a word up.", parameters={})
 ASKED = "what is asked"
+LINE = re.compile(r"\n|(?=<item>)|(?<=</item>)")
+"""Between what stands alone in memory: lines, and the items of XML, which stand on one line."""
 
 
 def measure(parts: Parts) -> int:
@@ -181,5 +184,5 @@ def test_what_is_left_of_memory_stands_where_it_stood(parts: Parts, limit: int) 
     for left, whole in ((less.text, parts.memory.text), (less.recall, parts.memory.recall)):
         if parts.memory.laid_out and ("json" in whole or "{" in whole):
             continue
-        lines = iter(whole.split("\n"))
-        assert all(line in lines for line in left.split("\n") if line), "in the same order, unchanged"
+        lines = iter(LINE.split(whole))
+        assert all(line in lines for line in LINE.split(left) if line), "in the same order, unchanged"
