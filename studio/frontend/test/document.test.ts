@@ -53,6 +53,21 @@ describe('the clipboard', () => {
     expect(more.nodes.every((node) => node.selected)).toBe(true)
   })
 
+  test('lies on nothing, and a copy of the same again neither', () => {
+    let now: Pick<ReturnType<typeof readFlow>, 'nodes' | 'edges'> = graph()
+    const text = copyText(now, CATALOG)!
+    for (let round = 0; round < 3; round += 1) {
+      const more = pasted(readPart(text)!, now, CATALOG)
+      for (const one of more.nodes) {
+        for (const other of now.nodes) {
+          const apart = Math.abs(one.position.x - other.position.x) >= 220 || Math.abs(one.position.y - other.position.y) >= 110
+          expect(apart, `${one.id} lies on ${other.id}`).toBe(true)
+        }
+      }
+      now = { nodes: [...now.nodes, ...more.nodes], edges: [...now.edges, ...more.edges] }
+    }
+  })
+
   test('puts the corner of the part where the pointer is', () => {
     const before = graph()
     const more = pasted(readPart(copyText(before, CATALOG)!)!, before, CATALOG, { x: 1000, y: 1000 })

@@ -296,6 +296,20 @@ def test_design_edge_that_is_let_go_on_a_node_takes_the_port_that_fits(tab: Tab,
     expect(page.locator(".react-flow__edge")).to_have_count(1)
 
 
+def test_design_copies_lie_on_nothing_and_are_brought_into_sight(tab: Tab, live: Live) -> None:
+    page = tab.flow(put(live, talk("copied"))).page
+    tab.node("helper").click()
+    for number in (2, 3, 4):
+        page.keyboard.press("Control+d")
+        expect(tab.node(f"helper_{number}")).to_be_in_viewport(ratio=1)
+    names = ("helper", "helper_2", "helper_3", "helper_4", "notes", "purse", "answer")
+    boxes = [tab.node(name).bounding_box() for name in names]
+    for one, other in combinations((box for box in boxes if box is not None), 2):
+        apart_x = one["x"] + one["width"] <= other["x"] or other["x"] + other["width"] <= one["x"]
+        apart_y = one["y"] + one["height"] <= other["y"] or other["y"] + other["height"] <= one["y"]
+        assert apart_x or apart_y, boxes
+
+
 def test_design_node_of_a_large_flow_is_found_and_shown(tab: Tab, live: Live) -> None:
     names = [f"step-{number}" for number in range(60)]
     nodes = [node("start", "input"), *(node(name, "template", text="{{ input }}") for name in names)]

@@ -42,7 +42,7 @@ function withCtrl(event: KeyboardEvent, save: () => void): boolean {
   if (isTyping(event.target)) return false
   if (key === 'z' && !event.shiftKey) { flow.undo(); return true }
   if (key === 'y' || (key === 'z' && event.shiftKey)) { flow.redo(); return true }
-  if (key === 'd') { flow.duplicate(); return true }
+  if (key === 'd') { flow.duplicate(); revealNew(); return true }
   if (key === 'a') { flow.selectAll(); return true }
   if (key === 'f') { useUi.getState().set({ find: true }); return true }
   return false
@@ -88,6 +88,12 @@ function escape(event: KeyboardEvent): void {
   useFlow.getState().select([])
 }
 
+/** Brings what was put there, and is selected since, into sight. */
+function revealNew(): void {
+  const first = useFlow.getState().nodes.find((node) => node.selected)
+  if (first) useUi.getState().set({ reveal: { id: first.id, near: false } })
+}
+
 function middle(): { x: number; y: number } {
   const box = document.querySelector('.canvas')?.getBoundingClientRect()
   return box ? { x: box.left + box.width / 2 - 150, y: box.top + box.height / 4 } : { x: 300, y: 200 }
@@ -107,7 +113,9 @@ function useClipboard(): void {
     }
     const paste = (event: ClipboardEvent) => {
       if (isTyping(event.target)) return
-      if (useFlow.getState().paste(event.clipboardData?.getData('text/plain') ?? '')) event.preventDefault()
+      if (!useFlow.getState().paste(event.clipboardData?.getData('text/plain') ?? '')) return
+      event.preventDefault()
+      revealNew()
     }
     document.addEventListener('copy', copy)
     document.addEventListener('cut', copy)

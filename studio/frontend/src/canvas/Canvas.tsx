@@ -12,7 +12,7 @@ import { fits, lookup, messagePorts, misfit, portFor } from '../state/ports'
 import { useUi } from '../state/ui'
 import { useValidation } from '../state/validation'
 import { CardNodeView, FrameNodeView, NoteNodeView } from './FlowNode'
-import { FIT, ranks } from './spot'
+import { FIT, inSight, ranks } from './spot'
 import { layout } from './layout'
 import { FarWires } from './FarWires'
 import { FindNode } from './FindNode'
@@ -156,12 +156,14 @@ export function Canvas() {
 
   const reveal = useUi((s) => s.reveal)
   useEffect(() => {
-    const node = reveal === null ? undefined : useFlow.getState().nodes.find((each) => each.id === reveal)
-    if (!node) return
+    const node = useFlow.getState().nodes.find((each) => each.id === reveal?.id)
+    if (!reveal || !node) return
     whole.current = false
     const { width = 220, height = 96 } = node.measured ?? {}
-    void canvas.setCenter(node.position.x + width / 2, node.position.y + height / 2, { zoom: Math.max(canvas.getZoom(), READABLE), duration: matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : 150 })
     useUi.getState().set({ reveal: null })
+    if (!reveal.near && inSight(canvas, node.position)) return
+    const zoom = reveal.near ? Math.max(canvas.getZoom(), READABLE) : canvas.getZoom()
+    void canvas.setCenter(node.position.x + width / 2, node.position.y + height / 2, { zoom, duration: matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : 150 })
   }, [reveal, canvas])
 
   const onDrop = useCallback((event: React.DragEvent) => {

@@ -20,7 +20,7 @@ const close = () => useUi.getState().set({ find: false })
 function go(node: Findable | undefined): void {
   if (!node) return
   useFlow.getState().select([node.id])
-  useUi.getState().set({ find: false, inspector: true, reveal: node.id })
+  useUi.getState().set({ find: false, inspector: true, reveal: { id: node.id, near: true } })
 }
 
 function Popover() {

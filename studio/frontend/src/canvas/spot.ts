@@ -49,13 +49,20 @@ export function ranks(nodes: readonly CanvasNode[]): ReadonlyMap<string, number>
   return new Map(sorted.map((node, i) => [node.id, i]))
 }
 
-/** Show all where the new node would lie out of sight. */
-export function bringIntoView(canvas: ReactFlowInstance, at: Spot): void {
+type Screen = Pick<ReactFlowInstance, 'flowToScreenPosition'>
+
+/** Whether a card at this place is seen whole. */
+export function inSight(canvas: Screen, at: Spot): boolean {
   const pane = document.querySelector('.react-flow__pane')?.getBoundingClientRect()
-  if (!pane) return
+  if (!pane) return true
   const from = canvas.flowToScreenPosition(at)
   const to = canvas.flowToScreenPosition({ x: at.x + CARD.width, y: at.y + CARD.height })
-  const seen = from.x >= pane.left && from.y >= pane.top && to.x <= pane.right && to.y <= pane.bottom
+  return from.x >= pane.left && from.y >= pane.top && to.x <= pane.right && to.y <= pane.bottom
+}
+
+/** Show all where the new node would lie out of sight. */
+export function bringIntoView(canvas: ReactFlowInstance, at: Spot): void {
+  const seen = inSight(canvas, at)
   // Twice: only a drawn card has a size.
   if (!seen) requestAnimationFrame(() => requestAnimationFrame(() => void canvas.fitView(FIT)))
 }

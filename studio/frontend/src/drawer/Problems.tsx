@@ -10,7 +10,7 @@ import { fieldPath, problemText, useValidation } from '../state/validation'
 export function jumpTo(problem: Problem): void {
   if (!problem.node_id) return
   useFlow.getState().select([problem.node_id])
-  useUi.getState().set({ inspector: true, reveal: problem.node_id, focusField: { node: problem.node_id, field: fieldPath(problem) ?? '' } })
+  useUi.getState().set({ inspector: true, reveal: { id: problem.node_id, near: true }, focusField: { node: problem.node_id, field: fieldPath(problem) ?? '' } })
 }
 
 export function Problems() {

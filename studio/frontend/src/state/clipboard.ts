@@ -20,6 +20,9 @@ interface Part {
   notes: Obj[]
 }
 
+const CARD = { width: 220, height: 110 }
+const boxOf = (node: CanvasNode) => ({ ...node.position, width: node.measured?.width ?? CARD.width, height: node.measured?.height ?? CARD.height })
+
 /** A part, or a whole flow document; null for any other text. */
 export function readPart(text: string): Part | null {
   let found: unknown
@@ -36,6 +39,18 @@ export function readPart(text: string): Part | null {
   return { nodes, edges, notes: Array.isArray(doc.ui?.notes) ? (doc.ui.notes as Obj[]) : [] }
 }
 
+const STEP = 40
+const MOST_STEPS = 400
+
+/** By how much copies are moved from where they came from, so that none lies on a node; a copy of a copy neither. */
+function free(spots: readonly { x: number; y: number }[], nodes: readonly CanvasNode[]): { x: number; y: number } {
+  const boxes = nodes.filter((node) => node.type !== 'frame').map(boxOf)
+  const lies = (dy: number) => spots.some(({ x, y }) => boxes.some((box) => x + STEP < box.x + box.width && box.x < x + STEP + CARD.width && y + dy < box.y + box.height && box.y < y + dy + CARD.height))
+  let dy = STEP
+  for (let i = 0; i < MOST_STEPS && lies(dy); i += 1) dy += STEP
+  return { x: STEP, y: dy }
+}
+
 /** The part as new, selected nodes beside those that are there; edges follow the new ids. */
 export function pasted(part: Part, graph: Graph, catalog: Catalog, at?: { x: number; y: number }): Graph {
   const taken = new Set(graph.nodes.map((node) => node.id))
@@ -43,7 +58,7 @@ export function pasted(part: Part, graph: Graph, catalog: Catalog, at?: { x: num
   const spots = [...part.nodes.map((n) => n.ui ?? {}), ...part.notes].map((ui) => ({ x: Number(ui.x ?? 0), y: Number(ui.y ?? 0) }))
   const left = Math.min(...spots.map((s) => s.x))
   const top = Math.min(...spots.map((s) => s.y))
-  const shift = at ? { x: at.x - left, y: at.y - top } : { x: 40, y: 40 }
+  const shift = at ? { x: at.x - left, y: at.y - top } : free(spots, graph.nodes)
   const moved = (ui: Obj | undefined) => ({ x: Number(ui?.x ?? 0) + shift.x, y: Number(ui?.y ?? 0) + shift.y })
   const nodes: CanvasNode[] = part.nodes.map((doc) => {
     const id = freshId(taken, doc.id)

@@ -22,8 +22,8 @@ interface UiState extends Saved {
   quickAdd: QuickAddAt | null
   /** A node of the flow is looked for. */
   find: boolean
-  /** A node to be brought into sight. */
-  reveal: string | null
+  /** A node to be brought into sight; `near`: so that it can be read. */
+  reveal: { id: string; near: boolean } | null
   /** The open end of an edge that is being drawn. */
   wiring: QuickAddAt['from'] | null
   /** A field that should take the focus: `node/field`. */
