@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from studio.pages import page_routes
+from tests.studio.live import Live
 
 
 def test_assets_are_served_and_asked_for_anew(tmp_path: Path) -> None:
@@ -40,3 +42,8 @@ def test_page_starts_with_the_theme_of_the_settings(tmp_path: Path) -> None:
     for theme, head in (("system", '<html lang="en">'), ("dark", '<html lang="en" data-theme="dark">')):
         client = TestClient(Starlette(routes=page_routes(tmp_path, str(theme).lower)))
         assert head in client.get("/sessions").text
+
+
+def test_studio_hands_its_theme_to_the_page(own_live: Callable[..., Live]) -> None:
+    live = own_live("[display]\ntheme = 'light'\n")
+    assert b'<html lang="en" data-theme="light">' in live.request("GET", "/").raw
