@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from runtime.memory.finding import score
-from runtime.memory.finding.columns import Array
+from runtime.memory.finding.columns import Array, Runs
 from runtime.memory.finding.corpus import Corpus
 from runtime.memory.finding.items import Parts
 from runtime.memory.finding.query import Query
@@ -96,13 +96,13 @@ def _meaning(corpus: Corpus, asked: Asked) -> _Meaning | None:
 
 def _parts(corpus: Corpus, query: Query, meaning: _Meaning | None, current: Array | None) -> dict[str, Part]:
     config, columns = corpus.config, corpus.columns
-    sessions, codes = columns["session"], corpus.sessions.limit
+    runs, codes = columns.runs(), corpus.sessions.limit
     lexical = corpus.postings.bm25(query.terms, columns["length"], config.bm25_k1, config.bm25_b)
     near = score.with_neighbours(lexical, columns, config)
-    near = score.with_session(near, sessions, codes, config.session_share)
+    near = score.with_session(near, runs, codes, config.session_share)
     parts = {"lexical": score.centred(near, current, config.lexical_weight)}
     if meaning is not None:
-        shared = score.with_session(meaning.cosines, sessions, codes, config.dense_session_share)
+        shared = score.with_session(meaning.cosines, runs, codes, config.dense_session_share)
         parts["dense"] = score.centred(shared, current, config.dense_weight)
     named = _named_speakers(corpus, query)
     if named:
@@ -118,10 +118,10 @@ def _parts(corpus: Corpus, query: Query, meaning: _Meaning | None, current: Arra
 def _sharpen(corpus: Corpus, dense: Part, meaning: _Meaning, rows: Array) -> None:
     """Put the exact cosines of these rows, and the best of their sessions among them, in place of the
     estimates."""
-    sessions = corpus.columns["session"].take(rows)
+    runs = Runs.of(corpus.columns["session"].take(rows))
     exact = corpus.vectors.exact(meaning.aim, rows)
     dense.values[rows] = score.with_session(
-        exact, sessions, corpus.sessions.limit, corpus.config.dense_session_share
+        exact, runs, corpus.sessions.limit, corpus.config.dense_session_share
     )
 
 

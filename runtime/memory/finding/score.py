@@ -7,8 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from runtime.memory.finding.columns import Array, Columns
+from runtime.memory.finding.columns import Array, Columns, Runs
 from runtime.memory.finding.config import FindingConfig
+
+_PASSING = 4096
+"""So many of the best lexical scores are passed on to other turns: what is passed on by weaker ones lifts
+nothing to where it is looked at."""
 
 
 class Part(NamedTuple):
@@ -27,21 +31,31 @@ class Part(NamedTuple):
 def with_neighbours(lexical: Array, columns: Columns, config: FindingConfig) -> Array:
     """Lexical scores of all rows, with shares of those of some turns before and after."""
     near, factor = lexical.copy(), columns["factor"]
-    found = np.flatnonzero(lexical)
+    found = _best(lexical, _PASSING)
     # A long turn matches something of nearly every query: it passes on less, of its own and of others'.
     own = lexical.take(found) * factor.take(found)
     for way, share in (("after", config.previous_share), ("before", config.next_share)):
-        passed, to = own * np.float32(share), columns[way].take(found)
+        links, passed = columns[way], own * np.float32(share)
+        to = links.take(found)
         for _ in range(config.reach):
             near[to] += passed
             passed *= factor.take(to)
             passed *= np.float32(config.further_share)
-            to = columns[way].take(to)
+            to = links.take(to)
     near[0] = 0
     return near
 
 
-def with_session(scores: Array, sessions: Array, codes: int, share: float) -> Array:
+def _best(scores: Array, most: int) -> Array:
+    """Rows that score above 0, in order; of more than `most` the best, with all that equal the last of them."""
+    found = np.flatnonzero(scores > 0)
+    if len(found) > most:
+        there = scores.take(found)
+        found = found.compress(there >= np.partition(there, len(there) - most)[len(there) - most])
+    return found
+
+
+def with_session(scores: Array, runs: Runs, codes: int, share: float) -> Array:
     """Scores with a share of the best of their session, where that is positive; `codes`: one more than the
     highest code of a session.
 
@@ -49,14 +63,14 @@ def with_session(scores: Array, sessions: Array, codes: int, share: float) -> Ar
     """
     if not share:
         return scores
+    of_run = np.maximum.reduceat(scores, runs.starts)
     best = np.zeros(codes, dtype=scores.dtype)
-    np.maximum.at(best, sessions, scores)
-    shared: Array = best.take(sessions)
-    if not sessions.all():
-        np.copyto(shared, scores, where=sessions == 0)
-    shared *= np.float32(share)
-    shared += scores
-    return shared
+    np.maximum.at(best, runs.sessions, of_run)
+    shares = np.where(runs.sessions, best.take(runs.sessions), of_run)
+    shares *= np.float32(share)
+    found: Array = shares.repeat(runs.lengths)
+    found += scores
+    return found
 
 
 def centred(values: Array, current: Array | None, weight: float) -> Part:
@@ -98,11 +112,13 @@ def decay(starts: Array, now: float, half_life_days: float) -> Array:
 def top(scores: Array, tokens: Array, most: int, budget: int, spare: int = 1) -> Array:
     """Positions of the best scores, best first, the earlier position first among equals: so many that packing
     finds enough (`spare` times), at most `most`."""
+    # With all that equal the last of them: which of equals a partition leaves out is chance.
+    rows = np.flatnonzero(scores >= np.partition(scores, len(scores) - most)[len(scores) - most])
+    scores = scores.take(rows)
     for tried in (min(256, most), most):
-        # With all that equal the last of them: which of equals a partition leaves out is chance.
         edge = np.partition(scores, len(scores) - tried)[len(scores) - tried]
         above = np.flatnonzero(scores >= edge)
-        best: Array = above.take(np.argsort(-scores.take(above), kind="stable"))
+        best: Array = rows.take(above.take(np.argsort(-scores.take(above), kind="stable")))
         needed = spare * _reach(tokens.take(best), budget)
         if needed <= tried:
             break

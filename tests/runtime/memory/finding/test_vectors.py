@@ -26,8 +26,9 @@ needs_wordllama = pytest.mark.skipif(
 def centred_cosines(rows: np.ndarray, query: np.ndarray) -> np.ndarray:
     """The definition, spelled out."""
     units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    moved = units - units.mean(axis=0)
-    aim = query / np.linalg.norm(query) - units.mean(axis=0)
+    centre = np.rint(units.mean(axis=0) * 1024) / 1024
+    moved = units - centre
+    aim = query / np.linalg.norm(query) - centre
     cosines: np.ndarray = moved @ aim / (np.linalg.norm(moved, axis=1) * np.linalg.norm(aim))
     return cosines
 
@@ -91,7 +92,7 @@ def test_cosines_of_rows_far_apart_agree_with_the_definition() -> None:
 @given(st.integers(0, 2**32))
 def test_exact_cosines_of_some_rows_are_those_of_the_definition(seed: int) -> None:
     chance = np.random.default_rng(seed)
-    rows, query = chance.normal(1, 1, (50, 80)), chance.normal(1, 1, 80)
+    rows, query = chance.normal(1, 1, (50, 200)), chance.normal(1, 1, 200)
     vectors, some = filled(rows, 0), chance.permutation(50)[:20]
     assert vectors.is_rough(51)
     found = vectors.exact(vectors.aim(query), some + 1)
@@ -100,10 +101,10 @@ def test_exact_cosines_of_some_rows_are_those_of_the_definition(seed: int) -> No
 
 def test_estimated_cosines_have_the_order_and_the_spread_of_the_exact_ones() -> None:
     chance = np.random.default_rng(11)
-    topics = chance.normal(0, 1, (20, 128))
-    rows = topics[chance.integers(0, 20, 3000)] + chance.normal(0, 1, (3000, 128))
+    topics = chance.normal(0, 1, (20, 256))
+    rows = topics[chance.integers(0, 20, 3000)] + chance.normal(0, 1, (3000, 256))
     rough, exact = filled(rows, 0), filled(rows, 5000)
-    query = topics[4] + chance.normal(0, 0.3, 128)
+    query = topics[4] + chance.normal(0, 0.3, 256)
     one, other = rough.cosines(rough.aim(query), 3001), exact.cosines(exact.aim(query), 3001)
     assert not np.allclose(one, other)
     assert one.std() == pytest.approx(other.std(), rel=0.1)
@@ -115,8 +116,8 @@ def test_estimated_cosines_have_the_order_and_the_spread_of_the_exact_ones() -> 
 @pytest.mark.parametrize("query", ["", "red tile"])
 def test_recall_by_estimates_scores_what_it_shows_by_whole_vectors(seed: int, query: str) -> None:
     chance = np.random.default_rng(seed)
-    vectors = chance.normal(0, 1, (300, 96))
-    vector = vectors[7] + chance.normal(0, 0.2, 96)
+    vectors = chance.normal(0, 1, (300, 192))
+    vector = vectors[7] + chance.normal(0, 0.2, 192)
     items = [item(str(number), f"tile {number}", 1, session=str(number % 40)) for number in range(300)]
     answers = []
     for exact in (0, 1000):
