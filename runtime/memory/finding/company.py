@@ -3,154 +3,194 @@ Words that come in the same company (live and reside, both with names of towns) 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from math import log, sqrt
+from array import array
+from bisect import bisect_left
+from collections.abc import Sequence
+from math import log2, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
+from runtime.memory.finding import profiles
 from runtime.memory.finding.columns import Array
+from runtime.memory.finding.profiles import NOTHING, Profile
 
-Profile = Mapping[str, float]
-"""Weights of terms, of length 1, or empty."""
 _SINGLE = 0.3
-_SHARE = 1.5
 _COMMON = 32
-_KEPT = 24
-_REMEMBERED = 4096
-_NOTHING: Profile = {}
+_FINE = 4
+_REMEMBERED, _LEVELS = 4096, 16
+_AT_ONCE = 32
 
 
 class Known(NamedTuple):
-    """A statement's profile, and the same as numbers of terms with their weights."""
+    """What a statement is about, and what of that it says is not as before; None where it says nothing of
+    the kind, or only of terms that no other statement has: one alone proves nothing."""
 
-    profile: Profile
-    terms: Array
-    weights: Array
+    about: Profile
+    changed: Profile | None
 
 
 class Company:
-    """In how many statements each term is, and together with which others; kept in step.
+    """In which statements each term is, kept in step; and from that what each statement is about.
 
     A term weighs the square of the logarithm of its rarity (the product that TF-IDF compares by), one of a
-    single statement 0.3 of that: no other statement can be like it. Company counts 1.5 times what the words
-    themselves do; terms of more than 32 statements go with anything and have none. Of a term's company
-    the 24 that weigh most are looked at.
+    single statement 0.3 of that: no other statement can be like it. For this counts above 4 and the
+    number of statements are rounded to half powers of two, so that what is remembered of a statement rarely
+    has to be made anew. Terms of more than 32 statements go with anything: they have no company.
     """
 
     def __init__(self) -> None:
         self._size = 0
-        self._counts: dict[str, int] = {}
-        self._met: dict[str, dict[str, int]] = {}
-        self._weights: dict[str, float] = {}
-        self._around: dict[str, Profile] = {}
-        self._told: dict[tuple[frozenset[str], frozenset[str]], Known] = {}
         self._numbers: dict[str, int] = {}
+        self._names: list[str] = []
+        self._free: list[int] = []
+        self._rows: list[array[int]] = []
+        self._counts: Array = np.zeros(64, dtype=np.intp)
+        self._scale, self._weights = -1, np.zeros(0)
+        self._texts: dict[int, Array] = {}
+        self._changed: dict[int, Array] = {}
+        self._known: dict[frozenset[str], dict[int, Known]] = {}
 
-    def add(self, terms: frozenset[str]) -> None:
-        """Take a statement of these terms in."""
-        self._count(terms, 1)
+    def add(self, row: int, terms: frozenset[str], changed: frozenset[str]) -> None:
+        """Take in a statement of these `terms`, of which it says that those `changed` are not as before."""
+        # In one order in every process: sums of the same numbers are the same then.
+        self._texts[row] = np.array([self._number(term) for term in sorted(terms)], dtype=np.intp)
+        if changed:
+            self._changed[row] = np.array([self._numbers[term] for term in sorted(changed)], dtype=np.intp)
+        for number in self._texts[row].tolist():
+            rows = self._rows[number]
+            if not rows or rows[-1] < row:
+                rows.append(row)
+            else:
+                rows.insert(bisect_left(rows, row), row)
+        self._count(row, 1)
 
-    def remove(self, terms: frozenset[str]) -> None:
+    def remove(self, row: int) -> None:
         """Take out what `add` put in."""
-        self._count(terms, -1)
+        self._count(row, -1)
+        self._changed.pop(row, None)
+        for number in self._texts.pop(row).tolist():
+            rows = self._rows[number]
+            del rows[bisect_left(rows, row)]
+            if not rows:
+                del self._numbers[self._names[number]]
+                self._names[number] = ""
+                self._free.append(number)
 
     def forget(self) -> None:
-        """Drop what is remembered only to be fast: it holds words of queries."""
-        self._weights, self._around, self._told, self._numbers = {}, {}, {}, {}
+        """Drop what is remembered only to be fast: it goes by names from queries."""
+        self._known = {}
 
-    def shared(self, term: str) -> bool:
-        """Whether more than one statement has the term: one alone proves nothing about it."""
-        return self._counts.get(term, 0) > 1
-
-    def known(self, statement: frozenset[str], without: frozenset[str]) -> Known:
-        """`profile` of a statement that was added; remembered until another is."""
-        found = self._told.get((statement, without))
-        if found is None:
-            if len(self._told) >= _REMEMBERED:
-                self._told = {}
-            profile, numbers = self.profile(statement, without), self._numbers
-            terms = np.array([numbers.setdefault(term, len(numbers)) for term in profile], dtype=np.intp)
-            weights = np.array(list(profile.values()), dtype=np.float32)
-            found = self._told[statement, without] = Known(profile, terms, weights)
-        return found
-
-    def profile(self, terms: Iterable[str], without: frozenset[str]) -> Profile:
-        """What a text of these terms is about: they and the company that they keep, but for those
+    def known(self, rows: Sequence[int], without: frozenset[str]) -> list[Known]:
+        """What these statements are about: their terms and the company that these keep, but for those
         `without`."""
-        own: dict[str, float] = {}
-        near: dict[str, float] = {}
-        for term in terms:
-            if term in without:
-                continue
-            weight = own[term] = self._weight(term)
-            for other, share in self._company(term).items():
-                near[other] = near.get(other, 0.0) + weight * share
-        for name in without:
-            near.pop(name, None)
-        both, scale = dict(_unit(own)), _SHARE * _inverse(near)
-        for term, weight in near.items():
-            both[term] = both.get(term, 0.0) + scale * weight
-        return _unit(both)
+        if without not in self._known and len(self._known) >= _LEVELS:
+            self._known = {}
+        known = self._known.setdefault(without, {})
+        if len(known) + len(rows) > _REMEMBERED:
+            known.clear()
+        missing = [row for row in rows if row not in known]
+        for start in range(0, len(missing), _AT_ONCE):
+            some = missing[start : start + _AT_ONCE]
+            known.update(zip(some, self._made(some, without), strict=True))
+        return [known[row] for row in rows]
 
-    def _count(self, terms: frozenset[str], step: int) -> None:
-        self.forget()
-        self._size += step
-        for term in terms:
-            count = self._counts[term] = self._counts.get(term, 0) + step
-            met = self._met.setdefault(term, {})
-            for other in terms:
-                met[other] = met.get(other, 0) + step
-                if not met[other]:
-                    del met[other]
-            if not count:
-                del self._counts[term], self._met[term]
-
-    def _weight(self, term: str) -> float:
-        weight = self._weights.get(term)
-        if weight is None:
-            count = self._counts.get(term, 0)
-            rarity = log(1 + self._size / max(count, 1))
-            weight = self._weights[term] = rarity * rarity * (1.0 if count > 1 else _SINGLE)
-        return weight
-
-    def _company(self, term: str) -> Profile:
-        found = self._around.get(term)
-        if found is None:
-            met = self._met.get(term, {}) if self._counts.get(term, 0) <= _COMMON else {}
-            weights = [(self._weight(other), other) for other in met if other != term]
-            if len(weights) > _KEPT:
-                weights = sorted(weights, reverse=True)[:_KEPT]
-            found = _unit({other: weight for weight, other in weights})
-            self._around[term] = found
+    def wanted(self, terms: frozenset[str], without: frozenset[str]) -> Array:
+        """What any text of these terms is about: a weight for each number of a term."""
+        asked = sorted(terms - without)
+        text = np.array([self._numbers[term] for term in asked if term in self._numbers], dtype=np.intp)
+        strange = (len(asked) - len(text)) ** 0.5 * float(self._table()[1])
+        profile = profiles.made([text], self, self._numbered(without), strange)[0]
+        found = np.zeros(self.limit, dtype=np.float32)
+        found[profile.terms] = profile.weights
         return found
 
+    @property
+    def limit(self) -> int:
+        """Above the number of every term."""
+        return len(self._counts)
 
-def alike(known: Sequence[Known]) -> Array:
-    """The likeness of each two, in one product."""
-    terms = np.concatenate([one.terms for one in known])
-    seen = np.zeros(int(terms.max(initial=-1)) + 1, dtype=np.intp)
-    seen[terms] = 1
-    columns = np.cumsum(seen) - 1
-    rows = np.repeat(np.arange(len(known)), [len(one.terms) for one in known])
-    matrix = np.zeros((len(known), int(seen.sum())), dtype=np.float32)
-    matrix[rows, columns[terms]] = np.concatenate([one.weights for one in known])
-    found: Array = matrix @ matrix.T
-    return found
+    def weights(self, terms: Array) -> Array:
+        """How much each term tells."""
+        return self._table().take(self._counts.take(terms))
 
+    def company(self, term: int) -> Profile:
+        """The terms that are in a statement with this one, of length 1; of one that is in many nothing."""
+        rows = self._rows[term]
+        if len(rows) > _COMMON:
+            return NOTHING
+        met = np.zeros(self.limit, dtype=np.bool_)
+        met[np.concatenate([self._texts[row] for row in rows])] = True
+        met[term] = False
+        others = met.nonzero()[0]
+        weights = self.weights(others)
+        return Profile(others, weights / sqrt(weights @ weights)) if len(others) else NOTHING
 
-def likeness(one: Profile, other: Profile) -> float:
-    """From 0, nothing in common, to 1."""
-    if len(other) < len(one):
-        one, other = other, one
-    return sum(weight * other[term] for term, weight in one.items() if term in other)
+    def _made(self, rows: Sequence[int], without: frozenset[str]) -> list[Known]:
+        changed: dict[int, Array] = {}
+        for row in rows:
+            if row in self._changed:
+                text = self._changed[row]
+                changed[row] = text[self._counts.take(text) > 1]
+        texts = [*(self._texts[row] for row in rows), *changed.values()]
+        found = profiles.made(texts, self, self._numbered(without))
+        told = dict(zip(changed, found[len(rows) :], strict=True))
+        return [
+            Known(about, told[row] if row in told and len(told[row].terms) else None)
+            for row, about in zip(rows, found, strict=False)
+        ]
 
+    def _numbered(self, terms: frozenset[str]) -> Array:
+        found = [self._numbers[term] for term in terms if term in self._numbers]
+        return np.array(found, dtype=np.intp)
 
-def _inverse(weights: Profile) -> float:
-    size = sqrt(sum(weight * weight for weight in weights.values()))
-    return 1 / size if size else 0.0
+    def _number(self, term: str) -> int:
+        number = self._numbers.get(term)
+        if number is None:
+            if self._free:
+                number = self._free.pop()
+                self._names[number] = term
+            else:
+                number = len(self._names)
+                self._names.append(term)
+                self._rows.append(array("q"))
+                if number == len(self._counts):
+                    self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])
+            self._numbers[term] = number
+        return number
 
+    def _count(self, row: int, step: int) -> None:
+        text, table = self._texts[row], self._weights
+        before = self._counts.take(text)
+        self._counts[text] += step
+        self._size += step
+        if not self._known:
+            return
+        common = np.minimum(before, before + step) > _COMMON
+        moved = table.take(before) != table.take(before + step)
+        if self._table() is not table or (moved & common).any():
+            self._known = {}
+            return
+        stale = self._rows_with(text[~common])
+        stale.add(row)
+        if moved.any():
+            # It weighs something else now in the company of every term that it meets.
+            near = [self._texts[other] for other in self._rows_with(text[moved])]
+            met = np.unique(np.concatenate(near))
+            stale |= self._rows_with(met[self._counts.take(met) <= _COMMON])
+        for known in self._known.values():
+            for other in known.keys() & stale:
+                del known[other]
 
-def _unit(weights: Profile) -> Profile:
-    scale = _inverse(weights)
-    return {term: weight * scale for term, weight in weights.items()} if scale else _NOTHING
+    def _rows_with(self, terms: Array) -> set[int]:
+        return set().union(*(self._rows[number] for number in terms.tolist()))
+
+    def _table(self) -> Array:
+        """The weight of a term by how many statements have it, from 0 on (as if one had it)."""
+        scale = round(2 * log2(max(self._size, 1)))
+        if scale != self._scale:
+            counts = np.maximum(np.arange(2 ** (scale // 2 + 1) + 1), 1)
+            counts = np.where(counts > _FINE, np.exp2(np.rint(2 * np.log2(counts)) / 2), counts)
+            self._scale, self._weights = scale, np.log1p(2 ** (scale / 2) / counts) ** 2
+            self._weights[:2] *= _SINGLE
+        return self._weights

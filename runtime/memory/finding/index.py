@@ -65,16 +65,18 @@ class MemoryIndex:
         *,
         vector: Sequence[float] | Array | None = None,
         without_session: str = "",
+        explain: bool = False,
     ) -> Recalled:
         """What is current at `now` and best answers `query`, best first, within `token_budget` tokens.
 
         A `now` in the past answers as of then. `vector`: the query's embedding, where vectors were given with
-        the items. `without_session` leaves one session out: the one that is going on.
+        the items. `without_session` leaves one session out: the one that is going on. `explain`: tell as well
+        what was skipped and what the scores are made of.
         """
         if vector is None and self._embedder is not None and len(self._corpus.vectors):
             vector = self._embedder([query])[0]
         without = self._corpus.sessions.get(without_session)
-        return recall(self._corpus, Asked(query, token_budget, now.timestamp(), vector, without))
+        return recall(self._corpus, Asked(query, token_budget, now.timestamp(), vector, without, explain))
 
 
 def _spoken(item: Item) -> str:

@@ -61,8 +61,8 @@ _NOTHING = Parts((), ())
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """The outcome of one recall: hits in order, what was skipped before the budget was full, tokens used
-    (never over the budget), and what the scores are made of."""
+    """The outcome of one recall: hits in order, tokens used (never over the budget) and, if that was asked
+    for, what was skipped before the budget was full and what the scores are made of."""
 
     hits: tuple[Hit, ...] = ()
     skipped: tuple[Skipped, ...] = ()

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from runtime.memory.finding.columns import Array
+
 _MISFITS = 64
 
 
@@ -49,14 +53,15 @@ def pack(costs: Sequence[int], out: Container[int], budget: int) -> Packed:
     return Packed(chosen, left, budget - room)
 
 
-def repeats(digests: Sequence[int], times: Sequence[float]) -> dict[int, int]:
+def repeats(digests: Array, times: Array) -> dict[int, int]:
     """Places of words that another place has as well, each with the place of those that were said last (the
     first given of those at one time): of the same words, that one is shown."""
-    if len(set(digests)) == len(digests):
+    ordered = np.sort(digests)
+    if not (ordered[1:] == ordered[:-1]).any():
         return {}
     newest: dict[int, int] = {}
-    for place, digest in enumerate(digests):
+    for place, digest in enumerate(digests.tolist()):
         known = newest.setdefault(digest, place)
         if times[place] > times[known]:
             newest[digest] = place
-    return {place: newest[digest] for place, digest in enumerate(digests) if newest[digest] != place}
+    return {place: newest[digest] for place, digest in enumerate(digests.tolist()) if newest[digest] != place}

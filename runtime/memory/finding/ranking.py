@@ -19,13 +19,14 @@ Vector = Sequence[float] | Array
 
 class Asked(NamedTuple):
     """What a recall is given: text, budget in tokens, time (POSIX seconds), the text's vector if there are
-    vectors, and the code of a session to leave out (0: none)."""
+    vectors, the code of a session to leave out (0: none), and whether to explain the outcome."""
 
     text: str
     budget: int
     now: float
     vector: Vector | None
     without_session: int
+    explain: bool
 
 
 class Order(NamedTuple):

@@ -31,7 +31,9 @@ class Part(NamedTuple):
 def with_neighbours(lexical: Array, columns: Columns, config: FindingConfig) -> Array:
     """Lexical scores of all rows, with shares of those of some turns before and after."""
     near, factor = lexical.copy(), columns["factor"]
-    found = _best(lexical, _PASSING)
+    found = (lexical > 0).nonzero()[0]
+    if len(found) > _PASSING:
+        found = found.take(_highest(lexical.take(found), _PASSING))
     # A long turn matches something of nearly every query: it passes on less, of its own and of others'.
     own = lexical.take(found) * factor.take(found)
     for way, share in (("after", config.previous_share), ("before", config.next_share)):
@@ -44,15 +46,6 @@ def with_neighbours(lexical: Array, columns: Columns, config: FindingConfig) -> 
             to = links.take(to)
     near[0] = 0
     return near
-
-
-def _best(scores: Array, most: int) -> Array:
-    """Rows that score above 0, in order; of more than `most` the best, with all that equal the last of them."""
-    found = np.flatnonzero(scores > 0)
-    if len(found) > most:
-        there = scores.take(found)
-        found = found.compress(there >= np.partition(there, len(there) - most)[len(there) - most])
-    return found
 
 
 def with_session(scores: Array, runs: Runs, codes: int, share: float) -> Array:
@@ -112,17 +105,24 @@ def decay(starts: Array, now: float, half_life_days: float) -> Array:
 def top(scores: Array, tokens: Array, most: int, budget: int, spare: int = 1) -> Array:
     """Positions of the best scores, best first, the earlier position first among equals: so many that packing
     finds enough (`spare` times), at most `most`."""
-    # With all that equal the last of them: which of equals a partition leaves out is chance.
-    rows = np.flatnonzero(scores >= np.partition(scores, len(scores) - most)[len(scores) - most])
-    scores = scores.take(rows)
+    rows = _highest(scores, most)
+    there = scores.take(rows)
     for tried in (min(256, most), most):
-        edge = np.partition(scores, len(scores) - tried)[len(scores) - tried]
-        above = np.flatnonzero(scores >= edge)
-        best: Array = rows.take(above.take(np.argsort(-scores.take(above), kind="stable")))
+        best: Array = _highest(there, tried)
+        best = rows.take(best.take(np.argsort(-there.take(best), kind="stable")))
         needed = spare * _reach(tokens.take(best), budget)
         if needed <= tried:
             break
     return best[: min(needed, most)]
+
+
+def _highest(scores: Array, most: int) -> Array:
+    """Positions of so many of the highest, in order, with all that equal the last of them: which of equals a
+    partition leaves out is chance."""
+    if most >= len(scores):
+        return np.arange(len(scores))
+    found: Array = (scores >= np.partition(scores, len(scores) - most)[len(scores) - most]).nonzero()[0]
+    return found
 
 
 def _reach(tokens: Array, budget: int) -> int:

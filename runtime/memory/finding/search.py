@@ -23,8 +23,8 @@ class Ranked(NamedTuple):
     """Candidates, best first: rows and scores, the lift that each got as a current statement, and which row
     replaces which."""
 
-    rows: list[int]
-    scores: list[float]
+    rows: Array
+    scores: Array
     lifts: dict[int, float]
     replaced: dict[int, int]
 
@@ -42,26 +42,24 @@ def recall(corpus: Corpus, asked: Asked) -> Recalled:
     # Where every row is current nothing has to be picked out.
     found = order(corpus, asked, query, current if there < columns.size - 1 else None)
     ranked = _with_standing(corpus, query, found)
-    return _packed(corpus, found, ranked, asked.budget)
+    return _packed(corpus, asked, found, ranked)
 
 
 def _with_standing(corpus: Corpus, query: Query, order: Order) -> Ranked:
     """Lift statements on what is asked, give a current statement the best score of those it replaces, and
     move back what is probably outdated."""
-    rows, values = order.rows.tolist(), order.scores.tolist()
     config, vectors = corpus.config, corpus.vectors
     if not config.supersede:
-        return Ranked(rows, values, {}, {})
-    checked, meaning = rows[: config.statements], vectors.centred if len(vectors) else None
+        return Ranked(order.rows, order.scores, {}, {})
+    checked, meaning = order.rows[: config.statements].tolist(), vectors.centred if len(vectors) else None
     found = standing(checked, corpus.columns["start"], query, corpus.statements, config, meaning)
     if not found.asked:
-        return Ranked(rows, values, {}, {})
-    scores = dict(zip(rows, values, strict=True))
-    lifts = _lifts(found, scores, config)
-    for row, lift in lifts.items():
-        scores[row] += lift
-    rows.sort(key=lambda row: -scores[row])
-    return Ranked(rows, [scores[row] for row in rows], lifts, found.replaced)
+        return Ranked(order.rows, order.scores, {}, {})
+    lifts = _lifts(found, dict(zip(checked, order.scores.tolist(), strict=False)), config)
+    scores = order.scores.astype(np.float64)
+    scores[: len(checked)] += [lifts.get(row, 0.0) for row in checked]
+    best = np.argsort(-scores, kind="stable")
+    return Ranked(order.rows.take(best), scores.take(best), lifts, found.replaced)
 
 
 def _lifts(found: Standing, scores: dict[int, float], config: FindingConfig) -> dict[int, float]:
@@ -78,28 +76,31 @@ def _lifts(found: Standing, scores: dict[int, float], config: FindingConfig) -> 
     return lifts
 
 
-def _packed(corpus: Corpus, order: Order, ranked: Ranked, budget: int) -> Recalled:
-    rows, scores, items = ranked.rows, ranked.scores, corpus.items
-    at = np.asarray(rows)
-    costs: list[int] = corpus.columns["tokens"].take(at).tolist()
-    out = _out(corpus, ranked, at)
-    packed = pack(costs, out, budget)
-    hits = [Hit(items[rows[place]].id, scores[place], costs[place]) for place in packed.chosen]
+def _packed(corpus: Corpus, asked: Asked, order: Order, ranked: Ranked) -> Recalled:
+    items, tokens = corpus.items, corpus.columns["tokens"].take(ranked.rows)
+    costs: list[int] = tokens.tolist()
+    out = _out(corpus, ranked)
+    packed = pack(costs, out, asked.budget)
+    rows: list[int] = ranked.rows.tolist()
+    scores: list[float] = ranked.scores.tolist()
+    hits = tuple([Hit(items[rows[place]].id, scores[place], costs[place]) for place in packed.chosen])
+    if not asked.explain:
+        return Recalled(hits, used=packed.used)
     skipped: list[Skipped] = []
     for place in packed.left:
         why = out.get(place)
         reason, by = ("too_large", None) if why is None else (why.reason, items[rows[why.by]].id)
         skipped.append(Skipped(items[rows[place]].id, scores[place], costs[place], reason, by))
-    return Recalled(tuple(hits), tuple(skipped), packed.used, _parts(order, ranked, packed))
+    return Recalled(hits, tuple(skipped), packed.used, _parts(order, ranked, packed))
 
 
-def _out(corpus: Corpus, ranked: Ranked, at: Array) -> dict[int, Out]:
+def _out(corpus: Corpus, ranked: Ranked) -> dict[int, Out]:
     """The candidates that are not to be shown, by place."""
     columns = corpus.columns
-    same = repeats(columns["digest"].take(at).tolist(), columns["start"].take(at).tolist())
+    same = repeats(columns["digest"].take(ranked.rows), columns["start"].take(ranked.rows))
     out = {place: Out("repeated", by) for place, by in same.items()}
     if ranked.replaced:
-        places = {row: place for place, row in enumerate(ranked.rows)}
+        places = {row: place for place, row in enumerate(ranked.rows.tolist())}
         for old, new in ranked.replaced.items():
             out[places[old]] = Out("superseded", places[new])
     return out
@@ -107,7 +108,7 @@ def _out(corpus: Corpus, ranked: Ranked, at: Array) -> dict[int, Out]:
 
 def _parts(order: Order, ranked: Ranked, packed: Packed) -> Parts:
     """What the scores of the chosen are made of."""
-    rows = [ranked.rows[place] for place in packed.chosen]
-    said = explained(order, np.asarray(rows, dtype=np.intp))
-    lifts = tuple(ranked.lifts.get(row, 0.0) for row in rows)
+    rows = ranked.rows.take(np.array(packed.chosen, dtype=np.intp))
+    said = explained(order, rows)
+    lifts = tuple(ranked.lifts.get(row, 0.0) for row in rows.tolist())
     return Parts((*said.names, "topic"), (*said.values, lifts))

@@ -13,7 +13,7 @@ _MOST = 512
 
 
 class Signs:
-    """Bits by row in blocks, a block a matrix of words by rows, so that one word of all rows lies together."""
+    """Bits by row in blocks, each a matrix of words by rows: one word of all rows lies together."""
 
     def __init__(self, width: int, block: int) -> None:
         """`width`: numbers of a vector; `block`: rows of a block."""

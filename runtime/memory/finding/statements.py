@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from runtime.memory.finding import cues
@@ -16,18 +16,13 @@ _NONE: frozenset[str] = frozenset()
 class Statement(NamedTuple):
     """One short plain statement.
 
-    `terms`: those that say what it is about, with kinds (a verb's, a number's, a weekday's). `heads`: what
-    follows a possessive or an article, as in "my desk". `subjects`: terms it may be known by as a subject,
-    with the speaker's name when it is about the speaker. `change`: it tells of a change outright; else
-    `near_change` has the terms beside a word of change.
+    `heads`: what follows a possessive or an article, as in "my desk". `subjects`: terms it may be known by as
+    a subject, with the speaker's name when it is about the speaker. `change`: it tells of a change outright.
     """
 
-    terms: frozenset[str]
     heads: frozenset[str]
     subjects: frozenset[str]
-    about_user: bool
     change: bool
-    near_change: frozenset[str]
 
 
 class Statements:
@@ -39,6 +34,7 @@ class Statements:
         self._nearby = frozenset(tokens.terms(cues.NEARBY_CHANGE))
         self._kinds = _kinds(tokens)
         self._rows: dict[int, Statement] = {}
+        self._of_user: set[int] = set()
         self.company = Company()
 
     def add(self, row: int, item: Item, read: Read) -> None:
@@ -48,29 +44,44 @@ class Statements:
         terms = frozenset(read.terms)
         about_self = cues.is_about_self(item.text, read.marks)
         subjects = _NONE if cues.is_about_others(item.text, read.marks) else terms
-        statement = Statement(
-            self.telling(terms),
+        change = cues.tells_change(item.text, read.marks)
+        self._rows[row] = Statement(
             frozenset(self._tokens.terms(cues.heads(item.text))) - self.mute,
             subjects.union(self._tokens.terms(item.speaker)) if about_self else subjects,
-            item.by_user and about_self,
-            cues.tells_change(item.text, read.marks),
-            self._beside_change(read.terms, terms),
+            change,
         )
-        self._rows[row] = statement
-        self.company.add(statement.terms)
+        if item.by_user and about_self:
+            self._of_user.add(row)
+        beside = _NONE if change else self._beside_change(read.terms, terms)
+        self.company.add(row, self.telling(terms), self.telling(beside))
 
     def remove(self, row: int) -> None:
         """Take out what `add` put in, with all that its words had taught."""
-        statement = self._rows.pop(row, None)
-        if statement is not None:
-            self.company.remove(statement.terms)
+        if self._rows.pop(row, None) is not None:
+            self._of_user.discard(row)
+            self.company.remove(row)
 
-    def get(self, row: int) -> Statement | None:
-        return self._rows.get(row)
+    def about(self, rows: Iterable[int], names: frozenset[str]) -> list[list[int]]:
+        """Those of the rows whose statement is about the same of the names, together; without names, those
+        that are about the user."""
+        if not names:
+            return [[row for row in rows if row in self._of_user]]
+        groups: dict[frozenset[str], list[int]] = {}
+        for row in rows:
+            statement = self._rows.get(row)
+            subject = None if statement is None else names & statement.subjects
+            if subject:
+                groups.setdefault(subject, []).append(row)
+        return list(groups.values())
+
+    def all(self, rows: Iterable[int]) -> list[Statement]:
+        """Those of rows that have one."""
+        return [self._rows[row] for row in rows]
 
     def telling(self, terms: frozenset[str]) -> frozenset[str]:
-        """Those of a text's terms that say what it is about, and the kinds of its words."""
-        kinds = [kind for term, kind in self._kinds.items() if term in terms]
+        """Those of a text's terms that say what it is about, with the kinds of its words (a verb's, a
+        number's, a weekday's)."""
+        kinds = [self._kinds[term] for term in self._kinds.keys() & terms]
         kinds += [f"#{len(term)}" for term in terms if term[0].isdigit()]
         return (terms - self.mute).union(kinds)
 

@@ -6,13 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
 from runtime.memory.finding.columns import Array
-from runtime.memory.finding.company import Known, Profile, alike, likeness
+from runtime.memory.finding.company import Known
 from runtime.memory.finding.config import FindingConfig
+from runtime.memory.finding.profiles import Joined, Profile, product
 from runtime.memory.finding.query import Query
 from runtime.memory.finding.statements import Statement, Statements
 
@@ -45,13 +47,15 @@ NOTHING = Standing({}, {}, {})
 
 
 class _Told(NamedTuple):
-    """One statement about the query's subject."""
+    """The statements about one subject, in order of time: row, time, what is known of each, what all are
+    about, and how much like the query each is."""
 
-    row: int
-    at: float
-    statement: Statement
-    known: Known
-    asked: float
+    rows: list[int]
+    at: Array
+    statements: list[Statement]
+    known: list[Known]
+    abouts: Joined
+    asked: Array
 
 
 def standing(
@@ -65,93 +69,69 @@ def standing(
     """Compare the statements among `rows` that are about the query's subject; others are never looked at. A
     query for more than what holds now replaces nothing.
     """
-    groups: dict[frozenset[str], list[tuple[int, Statement]]] = {}
-    if query.names or query.first_person:
-        for row in rows:
-            statement = statements.get(row)
-            subject = None if statement is None else _subject(statement, query)
-            if statement is not None and subject is not None:
-                groups.setdefault(subject, []).append((row, statement))
+    if not (query.names or query.first_person):
+        return NOTHING
+    groups = [group for group in statements.about(rows, query.names) if len(group) > 1]
     if not groups:
         return NOTHING
     found = Standing({}, {}, {})
-    company, without = statements.company, query.names
-    wanted = company.profile(statements.telling(frozenset(query.terms)), without)
-    for group in groups.values():
-        if len(group) < 2:
-            continue
-        told: list[_Told] = []
-        for at, row, statement in sorted((float(starts[row]), row, statement) for row, statement in group):
-            known = company.known(statement.terms, without)
-            found.asked[row] = likeness(wanted, known.profile)
-            told.append(_Told(row, at, statement, known, found.asked[row]))
+    company = statements.company
+    wanted = company.wanted(statements.telling(frozenset(query.terms)), query.names)
+    for some in groups:
+        group = [row for _, row in sorted(zip(starts.take(some).tolist(), some, strict=True))]
+        known = company.known(group, query.names)
+        abouts = Joined.join([one.about for one in known])
+        asked = abouts.like(wanted)
+        found.asked.update(zip(group, asked.tolist(), strict=True))
         if not query.wants_more:
-            vectors = None if meaning is None else meaning([one.row for one in told])
-            _compare(told, vectors, _Rule(statements, without, config), found)
+            told = _Told(group, starts.take(group), statements.all(group), known, abouts, asked)
+            _compare(told, None if meaning is None else meaning(group), config, found)
     return found
 
 
-def _subject(statement: Statement, query: Query) -> frozenset[str] | None:
-    """The names that query and statement share; empty stands for the user; None: not what the query is
-    about."""
-    if query.names:
-        return (query.names & statement.subjects) or None
-    return frozenset() if query.first_person and statement.about_user else None
-
-
-class _Rule(NamedTuple):
-    """What comparing goes by."""
-
-    statements: Statements
-    without: frozenset[str]
-    config: FindingConfig
-
-    def likes(self, told: Sequence[_Told], vectors: Array | None) -> Array:
-        """How surely each two statements are about the same thing, by the likeness of their words and of
-        their meaning among other things; 1 and more is beyond doubt."""
-        config = self.config
-        asked = np.sqrt([one.asked for one in told])
-        likes = alike([one.known for one in told]) + config.asked_weight * np.outer(asked, asked)
-        headed = [place for place, one in enumerate(told) if one.statement.heads]
-        for place in headed:
-            heads = told[place].statement.heads
-            apart = [heads.isdisjoint(told[other].statement.heads) for other in headed]
-            likes[place, headed] += np.where(apart, -config.other_head, config.same_head)
-        if vectors is not None:
-            likes += config.meaning_weight * np.maximum(0.0, vectors @ vectors.T - config.meaning_floor)
-        found: Array = likes
-        return found
-
-    def touched(self, new: _Told) -> Profile | None:
-        """What the statement says has changed; None: nothing."""
-        if new.statement.change:
-            return new.known.profile
-        company = self.statements.company
-        near = self.statements.telling(new.statement.near_change)
-        known = [term for term in near if company.shared(term)]
-        return company.profile(known, self.without) if known else None
-
-
-def _compare(told: Sequence[_Told], vectors: Array | None, rule: _Rule, found: Standing) -> None:
+def _compare(told: _Told, vectors: Array | None, config: FindingConfig, found: Standing) -> None:
     """Find what each statement, the last first, replaces of those before it."""
-    config, likes = rule.config, rule.likes(told, vectors)
-    at_times = np.array([one.at for one in told])
-    for place in range(len(told) - 1, 0, -1):
-        new = told[place]
-        older = np.flatnonzero(at_times[:place] < new.at)
-        if not len(older):
+    size = len(told.rows)
+    # What a statement says is not as before: all that it is about, where it tells of a change outright.
+    says = {place: place for place, statement in enumerate(told.statements) if statement.change}
+    more: list[Profile] = []
+    for place, one in enumerate(told.known):
+        if place not in says and one.changed:
+            says[place] = size + len(more)
+            more.append(one.changed)
+    words = told.abouts.alike(more)
+    likes = words[:, :size] + _besides(told, vectors, config)
+    near = np.where(told.at[:, None] < told.at, likes, -np.inf)
+    floors = np.maximum(config.like_floor, config.like_ratio * near.max(axis=0))
+    for new, old in np.argwhere((near >= floors).T)[::-1].tolist():
+        row, by = told.rows[old], told.rows[new]
+        if row in found.replaced:
             continue
-        near = likes[older, place]
-        floor = max(config.like_floor, config.like_ratio * float(near.max()))
-        touched = rule.touched(new)
-        for at in older[near >= floor].tolist():
-            old, like = told[at], float(likes[at, place])
-            if old.row in found.replaced:
-                continue
-            if touched is None:
-                found.outdated.setdefault(old.row, Newer(new.row, 0.0))
-            elif likeness(old.known.profile, touched) >= config.touched_floor:
-                _put(found, old.row, new.row, like, config)
+        if new not in says:
+            found.outdated.setdefault(row, Newer(by, 0.0))
+        elif words[old, says[new]] >= config.touched_floor:
+            _put(found, row, by, float(likes[old, new]), config)
+
+
+def _besides(told: _Told, vectors: Array | None, config: FindingConfig) -> Array:
+    """What else than the likeness of their words says how surely each two statements are about the same
+    thing: both are like the query, name the same thing, are of one meaning."""
+    asked = np.sqrt(told.asked)
+    likes: Array = config.asked_weight * np.outer(asked, asked)
+    likes += _by_heads([statement.heads for statement in told.statements], config)
+    if vectors is not None:
+        likes += config.meaning_weight * np.maximum(0.0, product(vectors, vectors) - config.meaning_floor)
+    return likes
+
+
+def _by_heads(heads: Sequence[frozenset[str]], config: FindingConfig) -> Array:
+    """What it says of each two statements whether they name the same thing."""
+    places = {head: place for place, head in enumerate(dict.fromkeys(chain.from_iterable(heads)))}
+    has = np.zeros((len(heads), len(places)), dtype=np.float32)
+    has.flat[[at * len(places) + places[head] for at, some in enumerate(heads) for head in some]] = 1
+    named = np.array([bool(some) for some in heads])
+    said = np.where(product(has, has) > 0, config.same_head, -config.other_head)
+    return np.where(np.logical_and.outer(named, named), said, 0.0)
 
 
 def _put(found: Standing, old: int, new: int, like: float, config: FindingConfig) -> None:

@@ -49,7 +49,7 @@ def test_recall_of_an_empty_index_or_budget_is_empty() -> None:
 
 def test_recall_parts_add_up_to_the_score() -> None:
     index = index_of(*NOTES, item("long", "lemon " * 300, 7))
-    recalled = index.recall("Do I take lemon in my tea?", 900, LATER)
+    recalled = index.recall("Do I take lemon in my tea?", 900, LATER, explain=True)
     explained = recalled.explained()
     assert set(explained[0]) == {"lexical", "self", "standing", "length", "topic"}
     for hit, parts in zip(recalled.hits, explained, strict=True):
@@ -58,7 +58,7 @@ def test_recall_parts_add_up_to_the_score() -> None:
 
 def test_recall_reports_what_was_too_large_and_packs_the_smaller() -> None:
     index = index_of(*NOTES, item("essay", "lemon tea " * 200, 8, tokens=400))
-    recalled = index.recall("lemon tea", 100, LATER)
+    recalled = index.recall("lemon tea", 100, LATER, explain=True)
     assert "tea" in ids(recalled)
     assert [(one.id, one.reason) for one in recalled.skipped if one.id == "essay"] == [("essay", "too_large")]
 
@@ -67,7 +67,7 @@ def test_recall_shows_the_same_words_once_as_said_last() -> None:
     index = index_of(
         item("a", "Lemon in the tea, please", 1), item("b", "Lemon in the tea, please", 2), *NOTES
     )
-    recalled = index.recall("lemon tea", 500, LATER)
+    recalled = index.recall("lemon tea", 500, LATER, explain=True)
     assert {"a", "b"} & set(ids(recalled)) == {"b"}
     assert {one.reason for one in recalled.skipped} == {"repeated"}
 

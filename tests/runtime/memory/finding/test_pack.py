@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,12 +39,12 @@ def test_pack_never_exceeds_the_budget_nor_leaves_room_for_what_was_skipped(
 
 
 def test_repeats_names_the_last_said_and_of_one_time_the_first_given() -> None:
-    assert repeats([7, 8, 7, 9, 7], [1.0, 1.0, 3.0, 1.0, 3.0]) == {0: 2, 4: 2}
+    assert repeats(np.array([7, 8, 7, 9, 7]), np.array([1.0, 1.0, 3.0, 1.0, 3.0])) == {0: 2, 4: 2}
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.floats(0, 5)), max_size=30))
 def test_repeats_leaves_one_of_each(said: list[tuple[int, float]]) -> None:
-    same = repeats([digest for digest, _ in said], [at for _, at in said])
+    same = repeats(np.array([digest for digest, _ in said]), np.array([at for _, at in said]))
     shown = set(range(len(said))) - same.keys()
     assert sorted(said[place][0] for place in shown) == sorted({digest for digest, _ in said})
     assert all(by in shown and said[by][1] >= said[place][1] for place, by in same.items())

@@ -40,7 +40,7 @@ def told(*texts: str) -> list[Item]:
 )
 def test_recall_shows_only_the_last_word_on_a_thing(texts: list[str], query: str) -> None:
     index = index_of(*told(*texts))
-    recalled = index.recall(query, 500, LATER)
+    recalled = index.recall(query, 500, LATER, explain=True)
     last = str(len(texts) - 1)
     assert ids(recalled) == [last]
     assert {(one.reason, one.by) for one in recalled.skipped} == {("superseded", last)}
@@ -159,7 +159,7 @@ def test_states_retire_nothing_of_other_subjects_or_attributes() -> None:
 
 def test_retired_items_take_no_place_of_current_ones() -> None:
     stale = [state(f"s{number:03}", f"Ada works on Payments {number}", number) for number in range(200)]
-    recalled = index_of(*stale).recall("What does Ada work on? Payments?", 4000, LATER)
+    recalled = index_of(*stale).recall("What does Ada work on? Payments?", 4000, LATER, explain=True)
     assert ids(recalled) == ["s199"]
     assert recalled.skipped == ()
 

@@ -123,7 +123,7 @@ def test_recall_by_estimates_scores_what_it_shows_by_whole_vectors(seed: int, qu
     for exact in (0, 1000):
         index = MemoryIndex(FindingConfig(exact_vectors=exact))
         index.add(items, list(vectors))
-        answers.append(index.recall(query, 60, LATER, vector=vector))
+        answers.append(index.recall(query, 60, LATER, vector=vector, explain=True))
     rough, whole = answers
     assert rough.hits[0].id == whole.hits[0].id == "7"
     assert rough.used <= 60
@@ -152,7 +152,7 @@ def test_index_takes_any_embedder() -> None:
     embedder: Embedder = Letters()
     index = MemoryIndex(embedder=embedder)
     index.add([item("1", "jjjj", 1), item("2", "gigh", 2), item("3", "abba", 3)])
-    recalled = index.recall("jajj", 500, LATER)
+    recalled = index.recall("jajj", 500, LATER, explain=True)
     assert recalled.hits[0].id == "1"
     assert recalled.explained()[0]["dense"] > 0
 
