@@ -7,6 +7,7 @@ import gc
 import random
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from itertools import accumulate
@@ -114,6 +115,8 @@ def _of(embedder: Embedder | None, how: str) -> list[Figure]:
     return [
         Figure(f"recall among 1,000, {how}, p50", _recall_ms(few, queries), "ms CPU", 1),
         Figure(f"recall among 100,000, {how}, p50", _recall_ms(many, queries), "ms CPU", 10),
+        Figure(f"after a write, among 1,000, {how}, p50", _after_writes_ms(few, texts, queries), "ms CPU"),
+        Figure(f"after a write, among 100,000, {how}, p50", _after_writes_ms(many, texts, queries), "ms CPU"),
         Figure(f"build of 100,000, {how}", built, "s CPU"),
         Figure(f"index of 100,000, {how}, without the items", held, "MB"),
         *_upkeep(many, list(texts.items(20)), how),
@@ -145,6 +148,17 @@ def _recall_ms(index: MemoryIndex, queries: list[str]) -> float:
         index.recall(query, BUDGET, NOW)
         times.append(time.process_time() - began)
     return median(times[len(queries) :]) * 1e3
+
+
+def _after_writes_ms(index: MemoryIndex, texts: Texts, queries: list[str]) -> float:
+    """A recall as a running conversation has it: two turns were written since the last one."""
+    times: list[float] = []
+    for number, query in enumerate(queries):
+        index.add(replace(item, id=f"{number} {item.id}", session="now") for item in texts.items(2))
+        began = time.process_time()
+        index.recall(query, BUDGET, NOW)
+        times.append(time.process_time() - began)
+    return median(times) * 1e3
 
 
 async def _pauses() -> list[Figure]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
-from math import log2, sqrt
+from math import log2
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ _SINGLE = 0.3
 _COMMON = 32
 _FINE = 4
 _REMEMBERED, _LEVELS = 4096, 16
-_AT_ONCE = 32
+_AT_ONCE = 128
 
 
 class Known(NamedTuple):
@@ -49,7 +49,10 @@ class Company:
         self._scale, self._weights = -1, np.zeros(0)
         self._texts: dict[int, Array] = {}
         self._changed: dict[int, Array] = {}
-        self._known: dict[frozenset[str], dict[int, Known]] = {}
+        self._writes = 0
+        self._touched: Array = np.zeros(64, dtype=np.intp)
+        self._known: dict[frozenset[str], dict[int, tuple[int, Known]]] = {}
+        self._met: dict[int, tuple[int, Profile]] = {}
 
     def add(self, row: int, terms: frozenset[str], changed: frozenset[str]) -> None:
         """Take in a statement of these `terms`, of which it says that those `changed` are not as before."""
@@ -69,6 +72,8 @@ class Company:
         """Take out what `add` put in."""
         self._count(row, -1)
         self._changed.pop(row, None)
+        for known in self._known.values():
+            known.pop(row, None)
         for number in self._texts.pop(row).tolist():
             rows = self._rows[number]
             del rows[bisect_left(rows, row)]
@@ -78,8 +83,8 @@ class Company:
                 self._free.append(number)
 
     def forget(self) -> None:
-        """Drop what is remembered only to be fast: it goes by names from queries."""
-        self._known = {}
+        """Drop what is remembered only to be fast."""
+        self._known, self._met = {}, {}
 
     def known(self, rows: Sequence[int], without: frozenset[str]) -> list[Known]:
         """What these statements are about: their terms and the company that these keep, but for those
@@ -89,21 +94,20 @@ class Company:
         known = self._known.setdefault(without, {})
         if len(known) + len(rows) > _REMEMBERED:
             known.clear()
-        missing = [row for row in rows if row not in known]
+        touched = self._last_touched(rows)
+        missing = [row for row in rows if row not in known or known[row][0] < touched[row]]
         for start in range(0, len(missing), _AT_ONCE):
             some = missing[start : start + _AT_ONCE]
-            known.update(zip(some, self._made(some, without), strict=True))
-        return [known[row] for row in rows]
+            for row, made in zip(some, self._made(some, without), strict=True):
+                known[row] = self._writes, made
+        return [known[row][1] for row in rows]
 
     def wanted(self, terms: frozenset[str], without: frozenset[str]) -> Array:
         """What any text of these terms is about: a weight for each number of a term."""
         asked = sorted(terms - without)
         text = np.array([self._numbers[term] for term in asked if term in self._numbers], dtype=np.intp)
         strange = (len(asked) - len(text)) ** 0.5 * float(self._table()[1])
-        profile = profiles.made([text], self, self._numbered(without), strange)[0]
-        found = np.zeros(self.limit, dtype=np.float32)
-        found[profile.terms] = profile.weights
-        return found
+        return profiles.whole(text, self, self._numbered(without), strange)
 
     @property
     def limit(self) -> int:
@@ -114,17 +118,19 @@ class Company:
         """How much each term tells."""
         return self._table().take(self._counts.take(terms))
 
-    def company(self, term: int) -> Profile:
-        """The terms that are in a statement with this one, of length 1; of one that is in many nothing."""
-        rows = self._rows[term]
-        if len(rows) > _COMMON:
-            return NOTHING
-        met = np.zeros(self.limit, dtype=np.bool_)
-        met[np.concatenate([self._texts[row] for row in rows])] = True
-        met[term] = False
-        others = met.nonzero()[0]
-        weights = self.weights(others)
-        return Profile(others, weights / sqrt(weights @ weights)) if len(others) else NOTHING
+    def company(self, terms: Sequence[int]) -> dict[int, Profile]:
+        """For each the terms that are in a statement with it, of length 1; of one that is in many nothing."""
+        met, touched = self._met, self._touched
+        if len(met) + len(terms) > _REMEMBERED:
+            met.clear()
+        missing = [term for term in dict.fromkeys(terms) if term not in met or met[term][0] < touched[term]]
+        few = [term for term in missing if len(self._rows[term]) <= _COMMON]
+        met.update(dict.fromkeys(missing, (self._writes, NOTHING)))
+        if few:
+            texts = [[self._texts[row] for row in self._rows[term]] for term in few]
+            for term, found in zip(few, profiles.company(texts, np.array(few), self), strict=True):
+                met[term] = self._writes, found
+        return {term: met[term][1] for term in terms}
 
     def _made(self, rows: Sequence[int], without: frozenset[str]) -> list[Known]:
         changed: dict[int, Array] = {}
@@ -156,6 +162,7 @@ class Company:
                 self._rows.append(array("q"))
                 if number == len(self._counts):
                     self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])
+                    self._touched = np.concatenate([self._touched, np.zeros_like(self._touched)])
             self._numbers[term] = number
         return number
 
@@ -164,26 +171,28 @@ class Company:
         before = self._counts.take(text)
         self._counts[text] += step
         self._size += step
-        if not self._known:
+        if not self._known and not self._met:
             return
+        if self._table() is not table:
+            self.forget()
+            return
+        self._writes += 1
         common = np.minimum(before, before + step) > _COMMON
         moved = table.take(before) != table.take(before + step)
-        if self._table() is not table or (moved & common).any():
-            self._known = {}
-            return
-        stale = self._rows_with(text[~common])
-        stale.add(row)
+        self._touched[text[moved | ~common]] = self._writes
         if moved.any():
             # It weighs something else now in the company of every term that it meets.
-            near = [self._texts[other] for other in self._rows_with(text[moved])]
-            met = np.unique(np.concatenate(near))
-            stale |= self._rows_with(met[self._counts.take(met) <= _COMMON])
-        for known in self._known.values():
-            for other in known.keys() & stale:
-                del known[other]
+            rows = set().union(*(self._rows[number] for number in text[moved].tolist()))
+            met = np.concatenate([self._texts[other] for other in rows])
+            self._touched[met[self._counts.take(met) <= _COMMON]] = self._writes
 
-    def _rows_with(self, terms: Array) -> set[int]:
-        return set().union(*(self._rows[number] for number in terms.tolist()))
+    def _last_touched(self, rows: Sequence[int]) -> dict[int, int]:
+        """The write with which a statement's terms, or the company that they keep, were last others."""
+        texts = [self._texts[row] for row in rows]
+        found = np.zeros(len(rows), dtype=np.intp)
+        of = np.arange(len(rows)).repeat([len(text) for text in texts])
+        np.maximum.at(found, of, self._touched.take(np.concatenate(texts)))
+        return dict(zip(rows, found.tolist(), strict=True))
 
     def _table(self) -> Array:
         """The weight of a term by how many statements have it, from 0 on (as if one had it)."""

@@ -80,21 +80,22 @@ class Corpus:
         self.tokens.forget()
         self.statements.company.forget()
 
+    def name(self, speaker: str) -> list[str]:
+        """The terms of a speaker's name."""
+        if speaker not in self._names:
+            self._names[speaker] = self.tokens.terms(speaker)
+        return self._names[speaker]
+
     def _around(self, item: Item) -> list[str]:
         """What else than its text an item is found by: subject, attribute, speaker, date."""
         terms: list[str] = []
         if item.subject or item.attribute:
             terms += self.tokens.terms(f"{item.subject} {item.attribute}")
         if self.config.speaker_words:
-            terms += self._name(item.speaker)
+            terms += self.name(item.speaker)
         if self.config.date_words:
             terms += self._day(item.at)
         return terms
-
-    def _name(self, speaker: str) -> list[str]:
-        if speaker not in self._names:
-            self._names[speaker] = self.tokens.terms(speaker)
-        return self._names[speaker]
 
     def _day(self, at: datetime) -> list[str]:
         day = at.date()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from math import inf, sqrt
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -78,39 +79,63 @@ class Terms(Protocol):
         """Of each."""
         ...
 
-    def company(self, term: int) -> Profile:
-        """What a term goes with, of length 1."""
+    def company(self, terms: Sequence[int]) -> Mapping[int, Profile]:
+        """What each goes with, of length 1."""
         ...
 
 
-def made(texts: Sequence[Array], known: Terms, skip: Array, strange: float = 0.0) -> list[Profile]:
+def made(texts: Sequence[Array], known: Terms, skip: Array) -> list[Profile]:
     """A profile for each of the texts (at least one, each its terms): of the terms and of the company that
     they keep, which counts 1.5 times what they do themselves, those 64 that weigh most, but for the terms to
-    `skip`. `strange`: the length of the weights of the terms of a text that have no number."""
+    `skip`."""
     count, own = len(texts), np.concatenate(texts)
     of = np.arange(count).repeat([len(text) for text in texts])
-    if len(skip):
-        kept = np.isin(own, skip, invert=True)
-        own, of = own[kept], of[kept]
-    weights = known.weights(own)
-    around = {term: known.company(term) for term in dict.fromkeys(own.tolist())}
+    kept = np.isin(own, skip, invert=True)
+    own, of = own[kept], of[kept]
+    weights, around = known.weights(own), known.company(own.tolist())
     met = Joined.join([around[term] for term in own.tolist()] or [NOTHING])
-    columns, column = _distinct((own, met.terms), known.limit)
-    width = len(columns)
-    cells = of.take(met.of) * width + column.take(met.terms)
-    both = _sums(cells, met.weights * weights.take(met.of), count * width).reshape(count, width)
-    if len(skip):
-        both[:, column.take(skip[np.isin(skip, columns)])] = 0
-    both *= (_SHARE / _root(np.vecdot(both, both)))[:, None]
-    length = _root(_sums(of, weights * weights, count) + strange * strange)
-    both[of, column.take(own)] += weights / length.take(of)
-    both /= _root(np.vecdot(both, both) + (strange / length) ** 2)[:, None]
-    if width > _MOST:
-        both[both < np.partition(both, width - _MOST, axis=1)[:, width - _MOST, None]] = 0
-    rows, cols = both.nonzero()
+    # Own terms stand with the others, at first without weight: they are in no company of their own.
+    places = of * known.limit + own
+    pairs = np.concatenate([places, of.take(met.of) * known.limit + met.terms])
+    gains = np.concatenate([np.zeros(len(own)), met.weights * weights.take(met.of)])
+    pairs, gains = _merged(pairs, gains)
+    rows, terms = np.divmod(pairs, known.limit)
+    gains[np.isin(terms, skip)] = 0
+    gains *= (_SHARE / _root(_sums(rows, gains * gains, count))).take(rows)
+    gains[pairs.searchsorted(places)] += weights / _root(_sums(of, weights * weights, count)).take(of)
+    gains /= _root(_sums(rows, gains * gains, count)).take(rows)
     bounds = rows.searchsorted(np.arange(count + 1)).tolist()
-    numbers, values = columns.take(cols), both[rows, cols].astype(np.float32)
-    return [Profile(numbers[a:b], values[a:b]) for a, b in pairwise(bounds)]
+    weigh = gains.astype(np.float32)
+    return [_weightiest(terms[a:b], weigh[a:b]) for a, b in pairwise(bounds)]
+
+
+def company(texts: Sequence[Sequence[Array]], terms: Array, known: Terms) -> list[Profile]:
+    """What each of the terms goes with in the texts that it is in, of length 1."""
+    flat = [text for some in texts for text in some]
+    of = np.arange(len(terms)).repeat([len(some) for some in texts]).repeat([len(text) for text in flat])
+    others = np.concatenate([NOTHING.terms, *flat])
+    pairs = (of * known.limit + others)[others != terms.take(of)]
+    pairs.sort()
+    of, others = np.divmod(pairs[_firsts(pairs)], known.limit)
+    weights = known.weights(others)
+    weights /= _root(_sums(of, weights * weights, len(terms))).take(of)
+    bounds = of.searchsorted(np.arange(len(terms) + 1)).tolist()
+    return [Profile(others[a:b], weights[a:b]) for a, b in pairwise(bounds)]
+
+
+def whole(text: Array, known: Terms, skip: Array, strange: float) -> Array:
+    """The profile of one text without terms to skip, as a weight for every number of a term. `strange`: the
+    length of the weights of terms that have no number, which is of the text as well."""
+    weights = known.weights(text)
+    found = np.zeros(known.limit)
+    for met, weight in zip(known.company(text.tolist()).values(), weights.tolist(), strict=True):
+        found[met.terms] += weight * met.weights
+    found[skip] = 0
+    found *= _SHARE / (sqrt(found @ found) or inf)
+    length = sqrt(weights @ weights + strange * strange) or inf
+    found[text] += weights / length
+    found /= sqrt(found @ found + (strange / length) ** 2) or inf
+    return found
 
 
 def product(one: Array, other: Array) -> Array:
@@ -122,15 +147,27 @@ def product(one: Array, other: Array) -> Array:
     return found
 
 
-def _distinct(numbers: Sequence[Array], limit: int) -> tuple[Array, Array]:
-    """The numbers that there are, in order, and by number the place of each among them."""
-    seen = np.zeros(limit, dtype=np.bool_)
-    for some in numbers:
-        seen[some] = True
-    found = seen.nonzero()[0]
-    places = np.empty(limit, dtype=np.intp)
-    places[found] = np.arange(len(found))
-    return found, places
+def _weightiest(terms: Array, weights: Array) -> Profile:
+    """With all that weigh the same as the last of them."""
+    kept = weights > 0
+    if len(weights) > _MOST:
+        kept &= weights >= np.partition(weights, len(weights) - _MOST)[len(weights) - _MOST]
+    return Profile(terms[kept], weights[kept])
+
+
+def _merged(pairs: Array, values: Array) -> tuple[Array, Array]:
+    """The pairs that there are, in order, and for each the sum of its values."""
+    order = pairs.argsort()
+    pairs = pairs.take(order)
+    first = _firsts(pairs).nonzero()[0]
+    return pairs.take(first), np.add.reduceat(values.take(order), first) if len(first) else values
+
+
+def _firsts(ordered: Array) -> Array:
+    """Where another number begins."""
+    first = np.ones(len(ordered), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return first
 
 
 def _sums(places: Array, values: Array, size: int) -> Array:

@@ -128,4 +128,4 @@ def _sharpen(corpus: Corpus, dense: Part, meaning: _Meaning, rows: Array) -> Non
 
 def _named_speakers(corpus: Corpus, query: Query) -> list[int]:
     words = set(query.terms)
-    return [code for name, code in corpus.speakers.items() if words.intersection(corpus.tokens.terms(name))]
+    return [code for name, code in corpus.speakers.items() if words.intersection(corpus.name(name))]

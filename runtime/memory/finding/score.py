@@ -105,7 +105,8 @@ def decay(starts: Array, now: float, half_life_days: float) -> Array:
 def top(scores: Array, tokens: Array, most: int, budget: int, spare: int = 1) -> Array:
     """Positions of the best scores, best first, the earlier position first among equals: so many that packing
     finds enough (`spare` times), at most `most`."""
-    rows = _highest(scores, most)
+    # Of few the best are sorted out below anyway.
+    rows = _highest(scores, most) if len(scores) > 2 * most else np.arange(len(scores))
     there = scores.take(rows)
     for tried in (min(256, most), most):
         best: Array = _highest(there, tried)
@@ -119,8 +120,6 @@ def top(scores: Array, tokens: Array, most: int, budget: int, spare: int = 1) ->
 def _highest(scores: Array, most: int) -> Array:
     """Positions of so many of the highest, in order, with all that equal the last of them: which of equals a
     partition leaves out is chance."""
-    if most >= len(scores):
-        return np.arange(len(scores))
     found: Array = (scores >= np.partition(scores, len(scores) - most)[len(scores) - most]).nonzero()[0]
     return found
 
