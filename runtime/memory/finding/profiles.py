@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from math import inf, sqrt
+from math import hypot, inf, sqrt
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -14,8 +14,8 @@ from runtime.memory.finding.columns import Array
 _SHARE = 1.5
 _MOST = 64
 _ONE_THREAD = 262_144
-"""Products of two numbers up to which BLAS stays on one thread; with more, a second one costs as much again
-in waiting."""
+"""Products of two numbers up to which BLAS stays on one thread. A second one, once woken, waits for more by
+running idle: that costs more than it does."""
 
 
 class Profile(NamedTuple):
@@ -131,10 +131,10 @@ def whole(text: Array, known: Terms, skip: Array, strange: float) -> Array:
     for met, weight in zip(known.company(text.tolist()).values(), weights.tolist(), strict=True):
         found[met.terms] += weight * met.weights
     found[skip] = 0
-    found *= _SHARE / (sqrt(found @ found) or inf)
-    length = sqrt(weights @ weights + strange * strange) or inf
+    found *= _SHARE / (_length(found) or inf)
+    length = hypot(_length(weights), strange) or inf
     found[text] += weights / length
-    found /= sqrt(found @ found + (strange / length) ** 2) or inf
+    found /= hypot(_length(found), strange / length) or inf
     return found
 
 
@@ -174,6 +174,11 @@ def _sums(places: Array, values: Array, size: int) -> Array:
     """The sum of the values at each place."""
     # Of nothing bincount makes whole numbers.
     return np.bincount(places, values, size).astype(np.float64, copy=False)
+
+
+def _length(vector: Array) -> float:
+    # Of long vectors BLAS makes the inner product on two threads.
+    return sqrt(float(np.add.reduce(vector * vector)))
 
 
 def _root(squares: Array) -> Array:
