@@ -42,6 +42,7 @@ class Vectors:
         self._present: Array = np.zeros(0, dtype=np.bool_)
         self._count = 0
         self._counted = -1
+        self._centred = False
 
     def __len__(self) -> int:
         return self._count
@@ -55,9 +56,8 @@ class Vectors:
         at = np.fromiter(last, dtype=np.intp, count=len(last))
         units = _units(np.asarray(vectors, dtype=np.float32)[list(last.values())])
         if not len(self._sum):
-            width = units.shape[1]
-            self._sum, self._centre = np.zeros(width), np.full(width, np.inf, dtype=np.float32)
-            self._signs = Signs(width, _BLOCK)
+            self._sum = np.zeros(units.shape[1])
+            self._signs = Signs(units.shape[1], _BLOCK)
         self._grow(int(at.max()) + 1)
         for row in at[self._present[at]].tolist():
             self.drop(row)
@@ -69,7 +69,7 @@ class Vectors:
         for block in np.unique(blocks).tolist():
             here = blocks == block
             self._blocks[block][places[here]] = units[here]
-            if self._counted >= 0:
+            if self._centred:
                 self._compare(block, places[here], units[here])
 
     def drop(self, row: int) -> None:
@@ -167,10 +167,10 @@ class Vectors:
             return
         self._counted = self._count
         centre = np.rint(self._sum * (_GRAIN / max(self._count, 1))) / _GRAIN
-        if np.array_equal(centre, self._centre):
+        if self._centred and np.array_equal(centre, self._centre):
             # Nothing that was made with it can be different.
             return
-        self._centre = centre.astype(np.float32)
+        self._centre, self._centred = centre.astype(np.float32), True
         for block, units in enumerate(self._blocks):
             for first in range(0, _BLOCK, _AT_ONCE):
                 self._compare(block, np.arange(first, first + _AT_ONCE), units[first : first + _AT_ONCE])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.util import find_spec
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from runtime.errors import BadConfig
 from runtime.memory.finding import embed
+from runtime.memory.finding import vectors as vectors_module
 from runtime.memory.finding.config import FindingConfig
 from runtime.memory.finding.embed import Embedder, StaticEmbedder
 from runtime.memory.finding.index import MemoryIndex
@@ -60,18 +62,33 @@ def test_cosines_after_replacing_and_dropping_are_those_of_what_is_left() -> Non
     assert not found[10:].any()
 
 
-@given(st.integers(0, 2**32))
-def test_vectors_kept_at_once_or_one_by_one_are_the_same(seed: int) -> None:
+@pytest.mark.parametrize("exact_rows", [0, 1000])
+def test_a_vector_that_leaves_the_mean_where_it_is_is_compared_as_well(exact_rows: int) -> None:
+    rows = np.eye(200)[np.arange(400) % 2]
+    vectors = filled(rows, exact_rows)
+    vectors.cosines(vectors.aim(rows[0]), 401)
+    vectors.drop(7)
+    vectors.set([7, 9], [rows[0], rows[0]])
+    found = vectors.cosines(vectors.aim(rows[0]), 401)
+    assert found[[7, 9]] == pytest.approx(found[1], abs=1e-5)
+    assert found[1] > found[2] + 0.5
+
+
+@given(st.integers(0, 2**32), st.sampled_from([1, 1024]), st.sampled_from([0, 100]))
+def test_vectors_kept_at_once_or_one_by_one_are_the_same(seed: int, grain: int, exact_rows: int) -> None:
     chance = np.random.default_rng(seed)
-    rows, vectors = chance.integers(1, 12, 20).tolist(), chance.normal(1, 1, (20, 70))
-    at_once, singly, query = Vectors(), Vectors(), chance.normal(1, 1, 70)
-    at_once.set(rows, vectors)
-    for row, vector in zip(rows, vectors, strict=True):
-        singly.set([row], [vector])
-    assert len(at_once) == len(singly) == len(set(rows))
-    assert at_once.cosines(at_once.aim(query), 13) == pytest.approx(
-        singly.cosines(singly.aim(query), 13), abs=1e-5
-    )
+    rows, vectors = chance.integers(1, 12, 20).tolist(), chance.normal(1, 1, (20, 140))
+    at_once, singly, query = Vectors(exact_rows), Vectors(exact_rows), chance.normal(1, 1, 140)
+    # With the coarser grain the centre stays where it is, whatever is written.
+    with mock.patch.object(vectors_module, "_GRAIN", grain):
+        at_once.set(rows, vectors)
+        for row, vector in zip(rows, vectors, strict=True):
+            singly.set([row], [vector])
+            singly.cosines(singly.aim(query), 13)
+        assert len(at_once) == len(singly) == len(set(rows))
+        assert at_once.cosines(at_once.aim(query), 13) == pytest.approx(
+            singly.cosines(singly.aim(query), 13), abs=1e-5
+        )
 
 
 def filled(rows: np.ndarray, exact_rows: int, first: int = 1) -> Vectors:
