@@ -219,15 +219,21 @@ def test_index_kept_in_step_answers_like_one_built_anew(seed: int) -> None:
     chance = random.Random(seed)
     grown, kept = MemoryIndex(), dict[str, Item]()
     for number in range(40):
-        one = _random_item(chance, str(chance.randrange(15)), session="")
+        name = str(chance.randrange(15))
+        one = _random_item(chance, name, session=f"s{int(name) % 4}")
+        start = chance.choice(["", "I like the ", "My desk moved to "])
+        # Of statements of one moment the order decides, which is another where a place was given again.
+        one = replace(one, text=start + one.text, at=day(number))
         grown.add([one])
         kept[one.id] = one
         if number % 3 == 0:
             gone = chance.choice(list(kept))
             grown.remove([gone])
             del kept[gone]
+        # What is remembered only to be fast is there when the next is written.
+        grown.recall("What is my " + chance.choice(WORDS), 100, LATER)
     anew = index_of(*kept.values())
-    query = " ".join(chance.choices(WORDS, k=3))
+    query = "What is my " + " ".join(chance.choices(WORDS, k=3))
     assert _scores(grown, query) == pytest.approx(_scores(anew, query), abs=1e-4)
 
 
