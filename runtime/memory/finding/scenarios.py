@@ -12,12 +12,12 @@ Turns stand in the order in which they were said; ids of turns are unique within
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from math import ceil
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from runtime.errors import BadInput
 
@@ -87,35 +87,66 @@ def load(path: Path) -> list[Scenario]:
     return scenarios
 
 
+class _Turn(msgspec.Struct):
+    id: str
+    speaker: str
+    role: str
+    ts: str
+    text: str
+
+
+class _Session(msgspec.Struct):
+    id: str
+    turns: list[_Turn]
+
+
+class _Query(msgspec.Struct):
+    id: str
+    text: str
+    category: str
+    evidence: list[str]
+    stale: list[str] = []
+    answer: str = ""
+
+
+class _Line(msgspec.Struct):
+    id: str
+    now: str
+    sessions: list[_Session]
+    queries: list[_Query]
+
+
 def _parse(line: str, path: Path, number: int) -> Scenario:
     try:
-        raw = json.loads(line)
+        raw = msgspec.json.decode(line, type=_Line)
         return Scenario(
-            raw["id"],
-            datetime.fromisoformat(raw["now"]),
+            raw.id,
+            _time(raw.now),
             tuple(
-                Conversation(session["id"], tuple(_turn(turn) for turn in session["turns"]))
-                for session in raw["sessions"]
+                Conversation(session.id, tuple(_turn(turn) for turn in session.turns))
+                for session in raw.sessions
             ),
-            tuple(_question(query) for query in raw["queries"]),
+            tuple(_question(query) for query in raw.queries),
         )
-    except (ValueError, KeyError, TypeError) as error:
+    except ValueError as error:
         raise BadInput(
-            f"Line {number} of {path.name} is not a scenario: {type(error).__name__}: {error}.",
-            remedy="Each line is one JSON object with id, now, sessions and queries.",
+            f"Line {number} of {path.name} is not a scenario: {error}.",
+            remedy="Each line is one JSON object as `farthing eval memory --help` shows it.",
         ) from error
 
 
-def _turn(raw: dict[str, Any]) -> Turn:
-    return Turn(raw["id"], raw["speaker"], raw["role"], datetime.fromisoformat(raw["ts"]), raw["text"])
+def _turn(raw: _Turn) -> Turn:
+    return Turn(raw.id, raw.speaker, raw.role, _time(raw.ts), raw.text)
 
 
-def _question(raw: dict[str, Any]) -> Question:
-    return Question(
-        raw["id"],
-        raw["text"],
-        raw["category"],
-        frozenset(raw["evidence"]),
-        frozenset(raw.get("stale", ())),
-        raw.get("answer", ""),
-    )
+def _question(raw: _Query) -> Question:
+    return Question(raw.id, raw.text, raw.category, frozenset(raw.evidence), frozenset(raw.stale), raw.answer)
+
+
+def _time(text: str) -> datetime:
+    """One that names no zone is in UTC."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no time such as 2026-03-01T09:30:00Z") from None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -112,12 +113,16 @@ def test_load_reads_what_the_docs_describe(tmp_path: Path) -> None:
     assert scenario.questions == (Question("q", "?", "static", frozenset("1"), frozenset(), ""),)
 
 
-@pytest.mark.parametrize("line", ["not json", "{}", '{"id": "s", "now": "yesterday"}', "[1]"])
+NO_TIME = '{"id": "s", "now": "yesterday", "sessions": [], "queries": []}'
+
+
+@pytest.mark.parametrize("line", ["not json", "{}", NO_TIME, NO_TIME.replace('"s"', "3"), "[1]"])
 def test_load_names_the_line_that_is_no_scenario(tmp_path: Path, line: str) -> None:
     path = tmp_path / "mine.jsonl"
     path.write_text("\n" + line + "\n", encoding="utf-8")
-    with pytest.raises(BadInput, match=r"Line 2 of mine\.jsonl"):
+    with pytest.raises(BadInput, match=r"Line 2 of mine\.jsonl") as raised:
         load(path)
+    assert not re.search(r"Error|isoformat|not subscriptable", str(raised.value))
 
 
 @pytest.fixture(scope="module")
