@@ -62,11 +62,8 @@ class Joined(NamedTuple):
 
     def _with(self, more: Joined) -> Joined:
         of = np.concatenate([self.of, more.of + self.size])
-        terms, weights = (
-            np.concatenate([self.terms, more.terms]),
-            np.concatenate([self.weights, more.weights]),
-        )
-        return Joined(self.size + more.size, of, terms, weights)
+        terms = np.concatenate([self.terms, more.terms])
+        return Joined(self.size + more.size, of, terms, np.concatenate([self.weights, more.weights]))
 
 
 class Terms(Protocol):
@@ -94,7 +91,7 @@ def made(texts: Sequence[Array], known: Terms, skip: Array) -> list[Profile]:
     own, of = own[kept], of[kept]
     weights, around = known.weights(own), known.company(own.tolist())
     met = Joined.join([around[term] for term in own.tolist()] or [NOTHING])
-    # Own terms stand with the others, at first without weight: they are in no company of their own.
+    # A text's own terms are put among them without weight, so that each has a place to add its own to.
     places = of * known.limit + own
     pairs = np.concatenate([places, of.take(met.of) * known.limit + met.terms])
     gains = np.concatenate([np.zeros(len(own)), met.weights * weights.take(met.of)])
