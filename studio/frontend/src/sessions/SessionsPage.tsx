@@ -78,13 +78,13 @@ export function SessionsPage() {
       {first.data && !sessions.length && (
         <div className="empty-state">
           <h2>No session {JSON.stringify(filter) === JSON.stringify(EMPTY) ? 'yet' : 'matches'}</h2>
-          {hidden > 0 ? <><p>{count(hidden)} rehearsals are hidden.</p><button type="button" className="primary" onClick={() => set({ rehearsals: true })}>Show rehearsals</button></>
+          {hidden > 0 ? <><p>{hiddenWords(hidden)}</p><button type="button" className="primary" onClick={() => set({ rehearsals: true })}>Show rehearsals</button></>
             : <><p>A session begins with the first run of a flow.</p><Link href="/" className="button primary">Open a flow</Link></>}
         </div>
       )}
       <footer className="page-foot">
         {more.next && <button type="button" onClick={loadMore}>Show more</button>}
-        {hidden > 0 && sessions.length > 0 && !rehearsals && <span className="muted">{count(hidden)} rehearsals are hidden. <button type="button" className="plain-button" onClick={() => set({ rehearsals: true })}>Show them</button></span>}
+        {hidden > 0 && sessions.length > 0 && !rehearsals && <span className="muted">{hiddenWords(hidden)} <button type="button" className="plain-button" onClick={() => set({ rehearsals: true })}>Show them</button></span>}
       </footer>
     </main>
   )
@@ -112,4 +112,8 @@ function Table({ sessions }: { sessions: SessionInfo[] }) {
       </table>
     </div>
   )
+}
+
+function hiddenWords(hidden: number): string {
+  return hidden === 1 ? '1 rehearsal is hidden.' : `${count(hidden)} rehearsals are hidden.`
 }
