@@ -117,7 +117,9 @@ def item(value: Any, key: Any, meter: Meter, path: str) -> Any:
             if -len(value) <= key < len(value):
                 return value[key]
             raise Missing(f"{path} has no item {key}", f"It has {len(value)} items, counted from 0.")
-        raise Missing(f"{path} is {kind_of(value)} and has no {str(key)[:60]!r}", "Use a number in brackets.")
+        wrong = f"{path} is {kind_of(value)} and has no {str(key)[:60]!r}"
+        remedy = "Take an item by its number, counted from 0: [0]."
+        raise Missing(wrong, "Leave that away: a text has no parts." if isinstance(value, str) else remedy)
     raise Missing(f"{path} is {kind_of(value)} and has no {str(key)[:60]!r}", "Test it with `is defined`.")
 
 

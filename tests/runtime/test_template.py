@@ -268,3 +268,16 @@ def test_simple_templates_do_not_load_jinja(source: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(
+    ("source", "remedy"),
+    [
+        ("{{ input.name.first }}", "Leave that away: a text has no parts."),
+        ("{{ inputs['the-notes'].first }}", "Take an item by its number, counted from 0: [0]."),
+    ],
+)
+def test_a_part_that_a_value_cannot_have_is_told_with_what_it_has(source: str, remedy: str) -> None:
+    with pytest.raises(TemplateFailure) as caught:
+        _render(source)
+    assert caught.value.remedy == remedy
