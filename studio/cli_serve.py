@@ -9,11 +9,10 @@ import click
 
 from runtime.cli import options
 from runtime.cli.streams import say
+from studio.cli_address import where_served
 
 if TYPE_CHECKING:
     from studio.serving import Served
-
-HOST = "127.0.0.1"
 
 
 @click.command(
@@ -23,26 +22,7 @@ HOST = "127.0.0.1"
         "farthing token create --user ada --role runner --expires 30d",
     )
 )
-@click.argument("folder", required=False, default=".", type=click.Path(path_type=Path))
-@click.option(
-    "--port", type=click.IntRange(0, 65_535), metavar="N", help="The port; 0 takes any that is free."
-)
-@click.option(
-    "--host",
-    default=HOST,
-    show_default=True,
-    callback=options.filled,
-    metavar="ADDRESS",
-    help="The address to listen at.",
-)
-@click.option(
-    "--allow-host",
-    "allow_hosts",
-    multiple=True,
-    callback=options.filled,
-    metavar="NAME",
-    help="Also answer under this host name.",
-)
+@where_served
 @options.database
 def command(folder: Path, port: int | None, host: str, allow_hosts: tuple[str, ...], db: Path | None) -> None:
     """Serve the flows of FOLDER (else of this one) under /api/v1, described at /api/v1/openapi.json.

@@ -12,11 +12,11 @@ import click
 from runtime.cli import options
 from runtime.cli.streams import result, say
 from runtime.errors import NotFound
+from studio.cli_address import where_served
 
 if TYPE_CHECKING:
     from studio.serving import Served
 
-HOST = "127.0.0.1"
 EXAMPLE_PAGE = "/examples/support"
 
 
@@ -28,26 +28,7 @@ EXAMPLE_PAGE = "/examples/support"
         "farthing studio --link",
     )
 )
-@click.argument("folder", required=False, default=".", type=click.Path(path_type=Path))
-@click.option(
-    "--port", type=click.IntRange(0, 65_535), metavar="N", help="The port; 0 takes any that is free."
-)
-@click.option(
-    "--host",
-    default=HOST,
-    show_default=True,
-    callback=options.filled,
-    metavar="ADDRESS",
-    help="The address to listen at.",
-)
-@click.option(
-    "--allow-host",
-    "allow_hosts",
-    multiple=True,
-    callback=options.filled,
-    metavar="NAME",
-    help="Also answer under this host name.",
-)
+@where_served
 @click.option("--no-open", is_flag=True, help="Print the link and open no browser.")
 @click.option("--link", "link_only", is_flag=True, help="Print a fresh link to the studio that runs already.")
 @options.database
