@@ -17,7 +17,7 @@ from runtime.memory_service.consolidating import Plan, look
 from runtime.record import Record
 from studio.api.facts import FactOut, fact_out, shelf_of
 from studio.api.route import Call, Endpoint
-from studio.api.whose import WhoseQuery, whose_of
+from studio.api.whose import WhoseIn, whose_of
 
 MOST_CHANGES = 500
 """Changes of a shelf that are sent at once."""
@@ -42,7 +42,7 @@ class ChangeOut(msgspec.Struct, frozen=True, kw_only=True):
     other: FactOut | None
 
 
-class ChangesQuery(WhoseQuery, frozen=True, kw_only=True):
+class ChangesQuery(WhoseIn, frozen=True, kw_only=True):
     """Changes of one shelf of a user (null: one's own), `limit` of them from `offset` on. `plan`: of what one
     was shown; it is refused where something else would be changed by now. `text`: only those in whose keys,
     values or reason it is found."""
@@ -79,11 +79,12 @@ async def changes(call: Call) -> ChangesOut:
     if query.plan is not None:
         refuse_another(plans, query.plan)
     found = [change for plan in plans if plan.shelf == shelf for change in events_of(plan)]
-    facts = await facts_of(record, shelf, found) if query.text.strip() else {}
-    wanted = [change for change in found if _tells(change, facts, query.text)]
-    shown = wanted[query.offset : query.offset + query.limit]
+    text, page = query.text.strip().casefold(), slice(query.offset, query.offset + query.limit)
+    facts = await facts_of(record, shelf, found if text else found[page])
+    wanted = [change for change in found if not text or _tells(change, facts, text)]
     return ChangesOut(
-        changes=await changes_out(record, shelf, shown), ids=[change_id(shelf, change) for change in wanted]
+        changes=[_change(shelf, change, facts) for change in wanted[page]],
+        ids=[change_id(shelf, change) for change in wanted],
     )
 
 
@@ -104,11 +105,10 @@ async def facts_of(record: Record, shelf: Shelf, found: Sequence[Retired]) -> Ma
     return {fact.key: fact for fact in await record.facts(shelf, keys=sorted(keys))}
 
 
-def _tells(change: Retired, facts: Mapping[str, Fact], text: str) -> bool:
-    wanted = text.strip().casefold()
+def _tells(change: Retired, facts: Mapping[str, Fact], wanted: str) -> bool:
     told: list[Any] = [change.key, change.by, change.text, change.why]
     told += [facts[key].value for key in (change.key, change.by or "") if key in facts]
-    return not wanted or any(wanted in _text(each).casefold() for each in told)
+    return any(wanted in _text(each).casefold() for each in told)
 
 
 def _text(value: Any) -> str:

@@ -16,7 +16,7 @@ from studio.api.facts import ShelfOut
 from studio.api.marks import MarkOut
 from studio.api.route import Call, Endpoint
 from studio.api.shapes import cost_out
-from studio.api.whose import WhoseIn, WhoseQuery, whose_of
+from studio.api.whose import WhoseIn, whose_of
 from studio.consolidations import Progress, Whose
 
 CHOICE_BODY = 4 * 1024 * 1024
@@ -196,11 +196,11 @@ def progress_out(progress: Progress) -> ProgressOut:
 
 ENDPOINTS = (
     Endpoint(
-        "GET", "/memory/consolidation", "viewer", consolidation, query=WhoseQuery,
+        "GET", "/memory/consolidation", "viewer", consolidation, query=WhoseIn,
         gives=ConsolidationOut, tag="memory",
     ),
     Endpoint(
-        "GET", "/memory/consolidation/progress", "viewer", progress, query=WhoseQuery,
+        "GET", "/memory/consolidation/progress", "viewer", progress, query=WhoseIn,
         gives=LastOut, tag="memory",
     ),
     Endpoint(

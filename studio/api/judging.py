@@ -16,7 +16,7 @@ from runtime.settings import Settings
 from runtime.usage import decimal_text
 from studio.api.consolidation import ProgressOut, progress_out
 from studio.api.route import Call, Endpoint
-from studio.api.whose import WhoseIn, WhoseQuery, whose_of
+from studio.api.whose import WhoseIn, whose_of
 
 if TYPE_CHECKING:
     from runtime.run.consolidation import Asking
@@ -27,7 +27,7 @@ MOST_MODELS = 20
 MAX_NAME_CHARS = 300
 
 
-class JudgingQuery(WhoseQuery, frozen=True, kw_only=True):
+class JudgingQuery(WhoseIn, frozen=True, kw_only=True):
     """Whose facts (null: one's own), and a model (`provider:name`) that is to be offered besides those that
     are configured."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import msgspec
 
 from runtime.errors import BadInput
@@ -13,29 +11,14 @@ from studio.api.shapes import partition_of
 from studio.consolidations import Whose
 
 
-class WhoseQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose facts; null: one's own."""
-
-    user: str | None = None
-    rehearsal: bool = False
-
-
 class WhoseIn(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose facts; null: one's own."""
+    """Whose facts, in a query or a body; null: one's own."""
 
     user: str | None = None
     rehearsal: bool = False
 
 
-class _Asked(Protocol):
-    @property
-    def user(self) -> str | None: ...
-
-    @property
-    def rehearsal(self) -> bool: ...
-
-
-def whose_of(call: Call, asked: _Asked) -> Whose:
+def whose_of(call: Call, asked: WhoseIn) -> Whose:
     """The user that is meant. Raises BadInput, or 403 for another's."""
     user = call.who.user if asked.user is None else asked.user
     if not user or len(user) > MAX_NAME_CHARS:
