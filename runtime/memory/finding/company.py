@@ -4,7 +4,7 @@ Words that come in the same company (live and reside, both with names of towns) 
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Sequence
 from math import log2
 from typing import NamedTuple
@@ -61,11 +61,7 @@ class Company:
         if changed:
             self._changed[row] = np.array([self._numbers[term] for term in sorted(changed)], dtype=np.intp)
         for number in self._texts[row].tolist():
-            rows = self._rows[number]
-            if not rows or rows[-1] < row:
-                rows.append(row)
-            else:
-                rows.insert(bisect_left(rows, row), row)
+            insort(self._rows[number], row)
         self._count(row, 1)
 
     def remove(self, row: int) -> None:

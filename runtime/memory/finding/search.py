@@ -77,8 +77,8 @@ def _lifts(found: Standing, scores: dict[int, float], config: FindingConfig) -> 
 
 
 def _packed(corpus: Corpus, asked: Asked, order: Order, ranked: Ranked) -> Recalled:
-    items, tokens = corpus.items, corpus.columns["tokens"].take(ranked.rows)
-    costs: list[int] = tokens.tolist()
+    items = corpus.items
+    costs: list[int] = corpus.columns["tokens"].take(ranked.rows).tolist()
     out = _out(corpus, ranked)
     packed = pack(costs, out, asked.budget)
     rows: list[int] = ranked.rows.tolist()
